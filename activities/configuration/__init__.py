@@ -1,0 +1,1 @@
+"""What users write: files, environment, locations."""

@@ -1,0 +1,1 @@
+"""Model providers: wire protocols, streams, credentials."""

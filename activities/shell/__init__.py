@@ -1,0 +1,1 @@
+"""Commands: the surviving runner, the sandbox, the captures."""

@@ -1,0 +1,1 @@
+"""The record of what was said: SQLAlchemy Core, keyed writes, events, objects."""

@@ -1,0 +1,1 @@
+"""Alembic scripts.  A migration that has been released is never edited."""

@@ -1,0 +1,1 @@
+"""Files of the project: path authority, revisions, staged changes."""

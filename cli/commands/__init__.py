@@ -1,0 +1,1 @@
+"""One file per command; the file name is the command."""

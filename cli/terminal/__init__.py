@@ -1,0 +1,1 @@
+"""Pure renderers and the interactive screen."""

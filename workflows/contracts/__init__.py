@@ -1,0 +1,1 @@
+"""Immutable values, one file per noun.  They only grow."""

@@ -1,0 +1,1 @@
+"""Pure functions over contracts; every number of the spec lives here."""

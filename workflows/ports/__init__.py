@@ -1,0 +1,1 @@
+"""What a workflow may ask of the world, typed, with no implementation in sight."""
