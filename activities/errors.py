@@ -117,7 +117,7 @@ class ProviderError(AutolithError):
     kind = FailureKind.INTERNAL
     retryable = False
 
-    def __init__(  # noqa: PLR0913 -- facts of one failed exchange, all by keyword
+    def __init__(
         self,
         message: str,
         *,

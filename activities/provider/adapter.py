@@ -56,7 +56,7 @@ class ModelReply:
     reasoning_fields: dict[str, object] = field(default_factory=dict)
     calls: tuple[ReplyCall, ...] = ()
     finish: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     identifiers: dict[str, str] = field(default_factory=dict)
     """The provider's ids of this exchange, for audits."""
 

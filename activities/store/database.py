@@ -8,8 +8,9 @@ PostgreSQL is the same code by another URL.
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -97,6 +98,12 @@ class Database:
         except DBAPIError as error:
             raise _unavailable(error) from error
 
+    @contextmanager
+    def watch(self) -> Iterator[Connection]:
+        """Lend one connection of its own to a reader that waits for changes."""
+        with self._loose.connect().execution_options(reading=True) as connection:
+            yield connection
+
     def close(self) -> None:
         """Finish what is queued and close every connection."""
         self._writer.shutdown()
@@ -133,7 +140,7 @@ def _engine(url: str, *, synchronous: str) -> Engine:
     )
 
     @event.listens_for(engine, "connect")
-    def configure(connection: Any, _record: object) -> None:  # noqa: ANN401 -- DBAPI object
+    def configure(connection: Any, _record: object) -> None:
         # The driver must not begin transactions by itself; "begin" below does.
         connection.isolation_level = None
         for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "foreign_keys=ON"):

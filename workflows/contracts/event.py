@@ -7,6 +7,8 @@ so attaching, detaching and reconnecting need no protocol.
 from enum import StrEnum
 from typing import Any
 
+from pydantic import Field
+
 from workflows.contracts.base import Contract
 
 
@@ -48,4 +50,4 @@ class Event(Contract):
     kind: EventKind
     at: float
     """Unix time in seconds."""
-    body: dict[str, Any] = {}
+    body: dict[str, Any] = Field(default_factory=dict)

@@ -36,7 +36,7 @@ class ReasoningItem(Contract):
     text: str
     family: str = ""
     """The provider family that can read *fields*; others never see them."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = Field(default_factory=dict)
 
 
 class AssistantItem(Contract):
@@ -68,7 +68,7 @@ class ResultItem(Contract):
     tool: str
     status: CallStatus
     text: str
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = Field(default_factory=dict)
     """Data for screens and later tools: captures, counts, revision, diff."""
 
 

@@ -58,7 +58,8 @@ def _delay(key: RequestKey, tally: FailureTally, failure: RequestFailure) -> tim
     """Return the wait; a lost worker costs none, since the provider did nothing wrong."""
     if failure.kind is FailureKind.WORKER_LOST:
         return timedelta()
-    doubled = FIRST_DELAY * 2 ** (tally.before_output + tally.after_output - 1)
+    doublings = tally.before_output + tally.after_output - 1
+    doubled = FIRST_DELAY * (1 << doublings)
     ordinary = min(doubled, LONGEST_DELAY)
     jitter = ordinary * 0.5 * _fraction(key, tally)
     if failure.retry_after and failure.retry_after <= LONGEST_WAIT:

@@ -20,4 +20,3 @@ class ToolPort(ABC):
     @abstractmethod
     async def watch_job(self, start: JobStart) -> JobOutcome:
         """Watch one detached execution until it ends, and store its outcome."""
-

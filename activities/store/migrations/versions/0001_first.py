@@ -75,9 +75,7 @@ def _create_conversation_tables() -> None:
         sa.Column("body", DOCUMENT, nullable=False),
     )
     op.create_index("ix_messages_conversation", "messages", ["conversation"])
-    op.create_index(
-        "events_by_request", "events", ["conversation", "turn", "request", "kind"]
-    )
+    op.create_index("events_by_request", "events", ["conversation", "turn", "request", "kind"])
 
 
 def _create_request_tables() -> None:
