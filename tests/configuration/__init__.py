@@ -1,0 +1,1 @@
+"""What users write: forms and property lists."""

@@ -1,0 +1,1 @@
+"""Providers: the wire, keys, and the scripted server."""
