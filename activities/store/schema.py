@@ -123,6 +123,8 @@ JOBS = Table(
     Column("ended", Float),
     Column("state", String),
     Column("text", Text),
+    Column("turn", Integer),
+    Column("request", Integer),
 )
 
 EVENTS = Table(

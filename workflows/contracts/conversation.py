@@ -14,6 +14,14 @@ from workflows.contracts.permission import Answer, PermissionMode, PermissionReq
 from workflows.contracts.turn import TurnOutcome
 
 
+class ConversationSignal(StrEnum):
+    """What turns and jobs tell their conversation, by handler name."""
+
+    ASK = "ask"
+    JOB_STARTED = "job_started"
+    JOB_FINISHED = "job_finished"
+
+
 class Delivery(StrEnum):
     """What a message wants while a turn runs."""
 

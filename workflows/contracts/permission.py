@@ -14,6 +14,13 @@ class PermissionMode(StrEnum):
     FULL = "full"
 
 
+class Grant(StrEnum):
+    """How an allowed command may run."""
+
+    SANDBOX = "sandbox"
+    FULL = "full"
+
+
 class Verdict(StrEnum):
     """What a policy says about one call."""
 
@@ -21,8 +28,9 @@ class Verdict(StrEnum):
     SANDBOX = "sandbox"
     ASK = "ask"
     DENY = "deny"
+    """Not allowed: the call has its result already."""
     INVALID = "invalid"
-    """Not judged: the call cannot run and already has its result."""
+    """Not judged: the call cannot run and has its result already."""
 
 
 class Answer(StrEnum):

@@ -5,6 +5,7 @@ from typing import Any
 
 from workflows.contracts.base import Contract
 from workflows.contracts.key import CallKey
+from workflows.contracts.permission import Answer, Grant
 
 
 class EffectClass(StrEnum):
@@ -52,22 +53,14 @@ class CallStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Grant(StrEnum):
-    """How an allowed command may run."""
-
-    SANDBOX = "sandbox"
-    FULL = "full"
-
-
 class ToolOrder(Contract):
     """Run one accepted call.  The arguments are in the store, under the key."""
 
     key: CallKey
     attempt: int = 1
-    grant: Grant | None = None
-    """None for tools that need none."""
-    answered: bool = False
-    """Whether a person was asked; the screens then learn the answer."""
+    grant: Grant = Grant.FULL
+    answer: Answer | None = None
+    """What a person said, when somebody was asked."""
 
 
 class JobHandoff(Contract):
@@ -83,16 +76,3 @@ class CallReport(Contract):
     key: CallKey
     status: CallStatus
     job: JobHandoff | None = None
-
-
-class Settlement(Contract):
-    """Close one call that did not run to its own end."""
-
-    key: CallKey
-    status: CallStatus
-
-
-class SettleOrder(Contract):
-    """Close every call named, keeping results that are already stored."""
-
-    calls: tuple[Settlement, ...]

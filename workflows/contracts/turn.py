@@ -61,6 +61,17 @@ class TurnClosing(Contract):
     key: TurnKey
     outcome: TurnOutcome
     failure: FailureKind | None = None
+    steering: tuple[str, ...] = ()
+    """Messages that may have reached the store before the turn ended."""
+    deliveries: tuple[str, ...] = ()
+    """Finished jobs of which the same is true."""
+
+
+class TurnClosed(Contract):
+    """What of the closing's uncertain input did reach the history."""
+
+    consumed: tuple[str, ...] = ()
+    delivered: tuple[str, ...] = ()
 
 
 class TurnReport(Contract):

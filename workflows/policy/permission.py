@@ -1,7 +1,6 @@
 """Judge one call against the permission mode (domain reference 6.1)."""
 
-from workflows.contracts.permission import Answer, PermissionMode, Verdict
-from workflows.contracts.tool import Grant
+from workflows.contracts.permission import Answer, Grant, PermissionMode, Verdict
 
 
 def judge(*, asks: bool, mode: PermissionMode, sandbox: bool, answerable: bool) -> Verdict:

@@ -26,5 +26,5 @@ WAIT_FOR_HOST = timedelta(days=365)
 
 CONTINUE_AFTER_EVENTS = 1_500
 """Cold replay runs at about 1,500 events a second, and must stay near one second."""
-REMEMBERED_RECEIPTS = 256
+REMEMBERED_RECEIPTS = 128
 """How many receipts a conversation carries to recognise a repeated message."""

@@ -4,8 +4,7 @@ from abc import ABC, abstractmethod
 
 from temporalio import activity
 
-from workflows.contracts.tool import SettleOrder
-from workflows.contracts.turn import TurnClosing
+from workflows.contracts.turn import TurnClosed, TurnClosing
 
 
 class TranscriptPort(ABC):
@@ -13,10 +12,5 @@ class TranscriptPort(ABC):
 
     @activity.defn
     @abstractmethod
-    async def settle_calls(self, order: SettleOrder) -> None:
-        """Give each call named its one result, unless it has one already."""
-
-    @activity.defn
-    @abstractmethod
-    async def close_turn(self, closing: TurnClosing) -> None:
-        """Write down how the turn ended, and tell the screens."""
+    async def close_turn(self, closing: TurnClosing) -> TurnClosed:
+        """Give every open call of the turn its one result and write down how it ended."""

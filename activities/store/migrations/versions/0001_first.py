@@ -124,6 +124,8 @@ def _create_tool_tables() -> None:
         sa.Column("ended", sa.Float),
         sa.Column("state", sa.String),
         sa.Column("text", sa.Text),
+        sa.Column("turn", sa.Integer),
+        sa.Column("request", sa.Integer),
     )
     op.create_table(
         "captures",
