@@ -51,7 +51,12 @@ def intend(tx: Connection, key: CallKey) -> None:
 
 
 def conclude(
-    tx: Connection, key: CallKey, result: ResultItem, *, job: JobHandoff | None = None
+    tx: Connection,
+    key: CallKey,
+    result: ResultItem,
+    *,
+    job: JobHandoff | None = None,
+    microseconds: int | None = None,
 ) -> CallReport:
     """Store the one result of a call and return the report of what is stored.
 
@@ -59,7 +64,12 @@ def conclude(
     """
     if items.put(tx, key, items.Phase.RESULT, [(key.ordinal, result)]):
         handoff = None if job is None else job.model_dump(mode="json")
-        values = {"status": result.status.value, "job": handoff}
+        values = {
+            "status": result.status.value,
+            "job": handoff,
+            "real_microseconds": microseconds,
+            "cpu_microseconds": result.details.get("cpu-microseconds"),
+        }
         tx.execute(update(CALLS).where(_at(key)).values(**values))
         body = result.model_dump(mode="json", exclude={"kind", "call_id"})
         append(tx, key.conversation, [Entry.of(key, EventKind.RESULT, **body)])

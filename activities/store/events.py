@@ -88,6 +88,36 @@ def last(connection: Connection, conversation: str) -> int:
     return int(connection.execute(query).scalar_one_or_none() or 0)
 
 
+def newest_page(connection: Connection, conversation: str, entries: int) -> int:
+    """Return the cursor before the newest *entries* events, 0 when there are fewer."""
+    row = EVENTS.c
+    query = (
+        select(row.seq)
+        .where(row.conversation == conversation)
+        .order_by(row.seq.desc())
+        .offset(entries)
+        .limit(1)
+    )
+    return int(connection.execute(query).scalar_one_or_none() or 0)
+
+
+def partial_text(connection: Connection, key: RequestKey, attempt: int) -> str:
+    """Return the text that one attempt had streamed so far."""
+    row = EVENTS.c
+    query = (
+        select(row.body)
+        .where(
+            row.conversation == key.conversation,
+            row.turn == key.turn,
+            row.request == key.request,
+            row.kind == EventKind.TEXT.value,
+        )
+        .order_by(row.seq)
+    )
+    bodies = connection.execute(query).scalars()
+    return "".join(body["text"] for body in bodies if body["attempt"] == attempt)
+
+
 def prune(tx: Connection, key: RequestKey, kinds: Sequence[EventKind] = DELTAS) -> None:
     """Drop the deltas of one request: its items have landed."""
     row = EVENTS.c

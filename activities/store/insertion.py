@@ -11,6 +11,7 @@ def insert_once(tx: Connection, table: Table, *rows: dict[str, Any]) -> int:
     if not rows:
         return 0
     dialect = postgresql if tx.dialect.name == "postgresql" else sqlite
-    # One statement with many values: executemany reports no usable row count.
     statement = dialect.insert(table).values(list(rows)).on_conflict_do_nothing()
-    return tx.execute(statement).rowcount
+    # Drivers disagree about the row count of such an insert; the rows themselves do not lie.
+    written = statement.returning(*table.primary_key.columns)
+    return len(tx.execute(written).all())

@@ -1,6 +1,7 @@
 """Messages of the owner: durable before anybody acknowledges them, used once."""
 
 import time
+from enum import Enum
 
 from sqlalchemy import Connection, select, update
 
@@ -22,11 +23,17 @@ def keep(tx: Connection, conversation: str, message: str, text: str, *, delivery
         append(tx, conversation, [Entry(EventKind.MESSAGE, body)])
 
 
-def claim(tx: Connection, key: RequestKey, message: str) -> str | None:
-    """Bind *message* to the request that delivers it, and return its text.
+class Claim(Enum):
+    """Why a claim yields no text."""
 
-    Return None when another request delivered it already: a replayed start or
-    signal cannot make the model hear it twice.
+    HERE = "here"
+    """This request has delivered the message already."""
+    ELSEWHERE = "elsewhere"
+    """Another request has: a replayed start or signal cannot make the model hear it twice."""
+
+
+def claim(tx: Connection, key: RequestKey, message: str) -> str | Claim:
+    """Bind *message* to the request that delivers it, and return its text the first time.
 
     Raises:
         ConversationError: this conversation has no such message.
@@ -38,9 +45,9 @@ def claim(tx: Connection, key: RequestKey, message: str) -> str | None:
     if row["turn"] is None:
         place = {"turn": key.turn, "request": key.request}
         tx.execute(update(MESSAGES).where(MESSAGES.c.id == message).values(**place))
-    elif (row["turn"], row["request"]) != (key.turn, key.request):
-        return None
-    return str(row["text"])
+        return str(row["text"])
+    is_here = (row["turn"], row["request"]) == (key.turn, key.request)
+    return Claim.HERE if is_here else Claim.ELSEWHERE
 
 
 def texts(connection: Connection, messages: tuple[str, ...]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select, update
 from activities.store.insertion import insert_once
 from activities.store.schema import ATTEMPTS, REQUESTS
 from workflows.contracts.base import Contract
-from workflows.contracts.key import RequestKey
+from workflows.contracts.key import RequestKey, TurnKey
 from workflows.contracts.provider import RequestFailure, RequestReply
 from workflows.contracts.usage import Usage
 
@@ -61,6 +61,18 @@ def usages(connection: Connection, conversation: str) -> list[tuple[int, int, Us
         .order_by(row.turn, row.request)
     )
     return [(t, r, Usage.model_validate(usage)) for t, r, usage in connection.execute(query)]
+
+
+def last_model(connection: Connection, conversation: str) -> str | None:
+    """Return the model that answered the newest request of *conversation*."""
+    row = REQUESTS.c
+    query = (
+        select(row.model)
+        .where(row.conversation == conversation)
+        .order_by(row.turn.desc(), row.request.desc())
+        .limit(1)
+    )
+    return connection.execute(query).scalar_one_or_none()
 
 
 def begin_attempt(tx: Connection, key: RequestKey, attempt: int) -> None:
@@ -120,6 +132,18 @@ def attempts(connection: Connection, conversation: str) -> list[AttemptRecord]:
     )
     rows = connection.execute(query).mappings()
     return [AttemptRecord.model_validate(dict(found)) for found in rows]
+
+
+def last_message(connection: Connection, key: TurnKey) -> str | None:
+    """Return the explanation of the newest failed attempt of a turn."""
+    row = ATTEMPTS.c
+    query = (
+        select(row.message)
+        .where(row.conversation == key.conversation, row.turn == key.turn)
+        .order_by(row.request.desc(), row.attempt.desc())
+        .limit(1)
+    )
+    return connection.execute(query).scalar_one_or_none()
 
 
 def _place(key: RequestKey) -> dict[str, str | int]:

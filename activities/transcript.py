@@ -1,0 +1,99 @@
+"""The end of a turn: every open call gets its result, and the record says how it ended."""
+
+from sqlalchemy import Column, Connection, select
+from temporalio import activity
+
+from activities.attempt import attempt
+from activities.errors import AutolithError
+from activities.failures import as_failure
+from activities.store import calls, requests, turns
+from activities.store.database import Database
+from activities.store.events import Entry, append
+from activities.store.schema import CALLS, JOBS, MESSAGES
+from workflows.contracts.event import EventKind
+from workflows.contracts.item import ResultItem
+from workflows.contracts.key import CallKey
+from workflows.contracts.tool import CallStatus
+from workflows.contracts.turn import TurnClosed, TurnClosing, TurnOutcome
+from workflows.ports.transcript import TranscriptPort
+
+NOT_RUN = "{tool} was not run: the turn had {outcome} before its turn came."
+UNKNOWN = (
+    "{tool} was interrupted and its outcome is unknown. It may have taken effect, fully or in "
+    "part: inspect before repeating it."
+)
+
+
+class Transcript(TranscriptPort):
+    """Closes turns in the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @activity.defn
+    async def close_turn(self, closing: TurnClosing) -> TurnClosed:
+        """Give every open call of the turn its one result and write down how it ended."""
+        try:
+            return await attempt(
+                lambda _: self._database.write(lambda tx: _close(tx, closing)), use_grace=True
+            )
+        except AutolithError as error:
+            raise as_failure(error) from error
+
+
+def _close(tx: Connection, closing: TurnClosing) -> TurnClosed:
+    for key, record in _open_calls(tx, closing):
+        calls.conclude(tx, key, _settled(record, closing.outcome))
+    if turns.close_turn(tx, closing):
+        body = {
+            "outcome": closing.outcome.value,
+            "failure": closing.failure and closing.failure.value,
+            "message": requests.last_message(tx, closing.key) if closing.failure else None,
+        }
+        ended = Entry(EventKind.TURN_ENDED, body, closing.key.turn)
+        append(tx, closing.key.conversation, [ended])
+    return TurnClosed(
+        consumed=_reached(tx, closing, MESSAGES.c.id, closing.steering),
+        delivered=_reached(tx, closing, JOBS.c.job, closing.deliveries),
+    )
+
+
+def _open_calls(tx: Connection, closing: TurnClosing) -> list[tuple[CallKey, calls.CallRecord]]:
+    query = select(CALLS).where(
+        CALLS.c.conversation == closing.key.conversation,
+        CALLS.c.turn == closing.key.turn,
+        CALLS.c.status.is_(None),
+    )
+    rows = [dict(row) for row in tx.execute(query).mappings()]
+    return [(CallKey.model_validate(row), calls.CallRecord.model_validate(row)) for row in rows]
+
+
+def _settled(record: calls.CallRecord, outcome: TurnOutcome) -> ResultItem:
+    """Say what is known: a call that never began is not an unknown outcome."""
+    began = record.intended is not None
+    text = UNKNOWN if began else NOT_RUN
+    return ResultItem(
+        ordinal=record.ordinal,
+        call_id=record.call_id,
+        tool=record.tool,
+        status=CallStatus.UNKNOWN if began else CallStatus.CANCELLED,
+        text=text.format(tool=record.tool, outcome=_past(outcome)),
+    )
+
+
+def _past(outcome: TurnOutcome) -> str:
+    return "been cancelled" if outcome is TurnOutcome.CANCELLED else outcome.value
+
+
+def _reached(
+    tx: Connection, closing: TurnClosing, column: Column[str], candidates: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return which of *candidates* this turn put into the history."""
+    table = column.table
+    query = select(column).where(
+        table.c.conversation == closing.key.conversation,
+        table.c.turn == closing.key.turn,
+        column.in_(candidates),
+    )
+    found = {str(name) for name in tx.execute(query).scalars()}
+    return tuple(name for name in candidates if name in found)

@@ -1,0 +1,1 @@
+"""The record: written once, read in order, on both databases."""
