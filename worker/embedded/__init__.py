@@ -1,0 +1,1 @@
+"""The runtime of one machine: a supervisor, a tuned Temporal server and one worker."""

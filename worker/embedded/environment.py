@@ -1,0 +1,60 @@
+"""Which environment the worker was started with, without writing any value down.
+
+The worker outlives the terminal that started it.  A person who later exports another
+key or endpoint must be told that the running worker does not see it.
+"""
+
+import hmac
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from activities.configuration.locations import kept_secret
+from activities.errors import EnvironmentDiffersError
+
+_WORKER_READS: Final = re.compile(
+    r"AUTOLITH_STORE"
+    r"|AUTOLITH_\w+_(ENDPOINT|ENDPOINTS|API_KEY|ROUTING|BASE_URL|DOMAIN)"
+    r"|(ANTHROPIC|FIREWORKS|GEMINI|GROK|MISTRAL|OPENAI|OPENCODE|OPENROUTER|XAI)_API_KEY",
+    re.ASCII,
+)
+"""Variables with which the worker reaches providers and the store."""
+_KEY_BYTES: Final = 32
+
+
+def digests(environ: Mapping[str, str], state: Path) -> dict[str, str]:
+    """Return a keyed digest of each variable that the worker reads.
+
+    The key never leaves the state root, so a copied ``runtime.sexp`` gives nothing to guess at.
+    """
+    key = bytes.fromhex(kept_secret(state / "digest-key", size=_KEY_BYTES))
+    return {
+        name: hmac.new(
+            key, f"{name}={value}".encode(errors="surrogateescape"), "sha256"
+        ).hexdigest()
+        for name, value in sorted(environ.items())
+        if value and _WORKER_READS.fullmatch(name)
+    }
+
+
+def require_same(recorded: Mapping[str, str], environ: Mapping[str, str], state: Path) -> None:
+    """Refuse to go on when *environ* sets what the worker does not have.
+
+    A variable that only the worker has is no difference: it was set on purpose, elsewhere.
+
+    Raises:
+        EnvironmentDiffersError: the worker would act on other values.
+    """
+    own = digests(environ, state)
+    if names := [name for name, digest in own.items() if recorded.get(name) != digest]:
+        raise EnvironmentDiffersError(
+            f"The running worker was started with {_other(names, recorded)}; "
+            "run 'autolith down' and repeat the command (nothing is lost by that), "
+            f"or unset {'it' if len(names) == 1 else 'them'} here"
+        )
+
+
+def _other(names: list[str], recorded: Mapping[str, str]) -> str:
+    said = [f"{'another' if name in recorded else 'no'} {name}" for name in names]
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
