@@ -1,0 +1,1 @@
+"""The shape of the code is the shape of the design."""
