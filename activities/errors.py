@@ -10,6 +10,7 @@ AutolithError
         UnknownConversationError
         AmbiguousConversationError
         UnknownRequestError
+        Undelivered
     ProviderError
         TransportFailure
         StreamInterrupted
@@ -28,6 +29,7 @@ AutolithError
         OperationUnsupported
         StaleRevision
         MissingResource
+        PublicationFailed
         CommandFailed
         SandboxUnavailable
         UnknownOutcome
@@ -37,6 +39,7 @@ AutolithError
         CorruptObjectError
     SealError
         UnsealedPayload
+        MalformedPayload
         KeyFileError
     RuntimeStateError
         UnwritableRootError
@@ -105,6 +108,10 @@ class AmbiguousConversationError(ConversationError):
 
 class UnknownRequestError(ConversationError):
     """The question is not open (any more)."""
+
+
+class Undelivered(ConversationError):
+    """A message is kept in the store, but the engine has not taken it yet."""
 
 
 class ProviderError(AutolithError):
@@ -223,6 +230,10 @@ class MissingResource(ToolError):
     """There is nothing under that name."""
 
 
+class PublicationFailed(ToolError):
+    """The system refused to write the new content of a file."""
+
+
 class CommandFailed(ToolError):
     """A command could not be started."""
 
@@ -257,6 +268,10 @@ class SealError(AutolithError):
 
 class UnsealedPayload(SealError):
     """A payload was not sealed with our key, or for another place."""
+
+
+class MalformedPayload(SealError):
+    """A payload is ours, but not what its place expects."""
 
 
 class KeyFileError(SealError):

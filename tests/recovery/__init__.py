@@ -1,0 +1,1 @@
+"""What a new worker does for its dead predecessors."""

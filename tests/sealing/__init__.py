@@ -1,0 +1,1 @@
+"""Who may speak to the embedded server: nobody who does not hold the key."""
