@@ -35,7 +35,7 @@ class Roots:
     cache: Path
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Roots":
+    def of(cls, environ: Mapping[str, str] = os.environ) -> "Roots":
         """Return the roots that *environ* names; a relative one is ignored, as XDG says.
 
         Raises:

@@ -12,19 +12,15 @@ from typing import Final
 
 from activities.configuration.locations import kept_secret
 from activities.errors import EnvironmentDiffersError
+from activities.shell.environment import is_secret
 
-_WORKER_READS: Final = re.compile(
-    r"AUTOLITH_STORE"
-    r"|AUTOLITH_\w+_(ENDPOINT|ENDPOINTS|API_KEY|ROUTING|BASE_URL|DOMAIN)"
-    r"|(ANTHROPIC|FIREWORKS|GEMINI|GROK|MISTRAL|OPENAI|OPENCODE|OPENROUTER|XAI)_API_KEY",
-    re.ASCII,
-)
-"""Variables with which the worker reaches providers and the store."""
+_PLACES: Final = re.compile(r"AUTOLITH_\w+_(ENDPOINTS?|BASE_URL|URL|DOMAIN|ROUTING)", re.ASCII)
+"""Variables that say where a provider is."""
 _KEY_BYTES: Final = 32
 
 
 def digests(environ: Mapping[str, str], state: Path) -> dict[str, str]:
-    """Return a keyed digest of each variable that the worker reads.
+    """Return a keyed digest of each variable with which providers and the store are reached.
 
     The key never leaves the state root, so a copied ``runtime.sexp`` gives nothing to guess at.
     """
@@ -34,7 +30,7 @@ def digests(environ: Mapping[str, str], state: Path) -> dict[str, str]:
             key, f"{name}={value}".encode(errors="surrogateescape"), "sha256"
         ).hexdigest()
         for name, value in sorted(environ.items())
-        if value and _WORKER_READS.fullmatch(name)
+        if value and (is_secret(name) or _PLACES.fullmatch(name))
     }
 
 
