@@ -1,7 +1,6 @@
 """Which workflows and activities a worker serves, on which queues, with which patience."""
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from temporalio.client import Client
@@ -33,6 +32,7 @@ def build_workers(
     ports: Ports,
     *,
     host: str,
+    shared: str = queues.SHARED,
     interceptors: Sequence[Interceptor] = (),
     fail_on: Sequence[type[BaseException]] = (),
 ) -> tuple[Worker, Worker]:
@@ -41,9 +41,9 @@ def build_workers(
     A defect in conversation code suspends it until a fixed worker is deployed.  Tests
     pass ``fail_on=(Exception,)`` so that a defect fails at once.
     """
-    shared = Worker(
+    for_all = Worker(
         client,
-        task_queue=queues.SHARED,
+        task_queue=shared,
         workflows=WORKFLOWS,
         activities=[ports.provider.request_model, ports.transcript.close_turn],
         workflow_runner=workflow_runner(),
@@ -63,10 +63,4 @@ def build_workers(
         graceful_shutdown_timeout=timeouts.GRACEFUL_STOP,
         interceptors=interceptors,
     )
-    return shared, bound
-
-
-async def serve(workers: Sequence[Worker], stack: AsyncExitStack) -> None:
-    """Start *workers*; leaving *stack* stops them with their grace."""
-    for worker in workers:
-        await stack.enter_async_context(worker)
+    return for_all, bound

@@ -1,0 +1,1 @@
+"""Workflows through their public messages, on a real server."""
