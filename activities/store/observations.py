@@ -8,9 +8,11 @@ import base64
 import hashlib
 import math
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, Table, delete, func, select
+from sqlalchemy import Connection, Insert, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from activities.store.schema import OBSERVATIONS
@@ -19,6 +21,21 @@ from workflows.policy.resources import OBSERVATIONS_PER_KIND
 
 ALIAS_CHARACTERS = 16
 """An opaque conversation-local alias like R plus 16 characters (domain reference 5.2)."""
+
+
+def _upsert(dialect: Any) -> Insert:
+    statement = dialect.insert(OBSERVATIONS)
+    newer = {name: statement.excluded[name] for name in ("shown", "created")}
+    keys = OBSERVATIONS.primary_key
+    upsert: Insert = statement.on_conflict_do_update(index_elements=keys, set_=newer)
+    return upsert
+
+
+# Built once: putting a statement together takes longer than running it.
+_UPSERT = {"sqlite": _upsert(sqlite), "postgresql": _upsert(postgresql)}
+_OF_CONVERSATION = select(OBSERVATIONS).where(
+    OBSERVATIONS.c.conversation == bindparam("conversation")
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +50,8 @@ class Observation:
 
     def alias(self, conversation: str) -> str:
         """Return the revision that *conversation* knows it by."""
-        name = "\0".join((conversation, self.kind, self.uri, self.digest))
+        # None of the parts holds a space.
+        name = f"{conversation} {self.kind} {self.uri} {self.digest}"
         digest = hashlib.sha256(name.encode()).digest()
         return "R" + base64.b32encode(digest).decode()[:ALIAS_CHARACTERS]
 
@@ -54,20 +72,25 @@ def record(
     *capacity* bounds the sizes of all that are kept, in bytes.
     """
     alias = seen.alias(conversation)
-    earlier = find(tx, conversation, alias)
-    shown = merged(seen.shown + (earlier.shown if earlier else ()))
-    row = {
+    rows = tx.execute(_OF_CONVERSATION, {"conversation": conversation})
+    known = {found["alias"]: dict(found) for found in rows.mappings()}
+    earlier = _ranges(known[alias]["shown"]) if alias in known else ()
+    newest = max((found["created"] for found in known.values()), default=0.0)
+    row: dict[str, Any] = {
         "conversation": conversation,
         "alias": alias,
         "kind": seen.kind,
         "uri": seen.uri,
         "digest": seen.digest,
         "size": seen.size,
-        "shown": [list(lines) for lines in shown],
-        "created": _now(tx, conversation),
+        "shown": [list(lines) for lines in merged(seen.shown + earlier)],
+        # After every earlier one, though a clock may stand still or go back.
+        "created": max(time.time(), math.nextafter(newest, math.inf)),
     }
-    _insert(tx, OBSERVATIONS, row)
-    return Recorded(alias, _evict(tx, conversation, seen.kind, capacity))
+    _put(tx, row)
+    rivals = [other for other in (known | {alias: row}).values() if other["kind"] == seen.kind]
+    outdated = _outdated(rivals, capacity)
+    return Recorded(alias, _evict(tx, conversation, outdated))
 
 
 def find(connection: Connection, conversation: str, alias: str) -> Observation | None:
@@ -77,40 +100,37 @@ def find(connection: Connection, conversation: str, alias: str) -> Observation |
     found = connection.execute(query).mappings().one_or_none()
     if found is None:
         return None
-    shown = tuple((first, last) for first, last in found["shown"])
-    return Observation(found["kind"], found["uri"], found["digest"], found["size"], shown)
-
-
-def _insert(tx: Connection, table: Table, row: dict[str, object]) -> None:
-    dialect = postgresql if tx.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(table).values(row)
-    newer = {name: row[name] for name in ("shown", "created")}
-    tx.execute(statement.on_conflict_do_update(index_elements=table.primary_key, set_=newer))
-
-
-def _now(tx: Connection, conversation: str) -> float:
-    """Return a time after every earlier one: a clock may stand still or go back."""
-    query = select(func.max(OBSERVATIONS.c.created)).where(
-        OBSERVATIONS.c.conversation == conversation
+    return Observation(
+        found["kind"], found["uri"], found["digest"], found["size"], _ranges(found["shown"])
     )
-    newest = tx.execute(query).scalar_one_or_none() or 0.0
-    return max(time.time(), math.nextafter(newest, math.inf))
 
 
-def _evict(tx: Connection, conversation: str, kind: str, capacity: int | None) -> frozenset[str]:
-    row = OBSERVATIONS.c
-    own = (row.conversation == conversation) & (row.kind == kind)
-    query = select(row.alias, row.digest, row.size).where(own).order_by(row.created.desc())
-    kept, size, evicted = 0, 0, []
-    for alias, digest, bytes_ in tx.execute(query).all():
-        size += bytes_
-        kept += 1
-        if kept > OBSERVATIONS_PER_KIND or (capacity is not None and size > capacity):
-            evicted.append((alias, digest))
-    if not evicted:
+def _ranges(shown: Sequence[Sequence[int]]) -> Ranges:
+    return tuple((first, last) for first, last in shown)
+
+
+def _put(tx: Connection, row: Mapping[str, Any]) -> None:
+    tx.execute(_UPSERT[tx.dialect.name], row)
+
+
+def _outdated(rows: Sequence[Mapping[str, Any]], capacity: int | None) -> dict[str, str]:
+    """Return the digests, by alias, of all but the newest *rows*."""
+    outdated, size = {}, 0
+    newest_first = sorted(rows, key=lambda row: float(row["created"]), reverse=True)
+    for count, row in enumerate(newest_first, 1):
+        size += row["size"]
+        if count > OBSERVATIONS_PER_KIND or (capacity is not None and size > capacity):
+            outdated[row["alias"]] = row["digest"]
+    return outdated
+
+
+def _evict(tx: Connection, conversation: str, outdated: Mapping[str, str]) -> frozenset[str]:
+    """Delete *outdated* rows and return the digests that no row names any more."""
+    if not outdated:
         return frozenset()
-    aliases = [alias for alias, _ in evicted]
-    tx.execute(delete(OBSERVATIONS).where(own & row.alias.in_(aliases)))
-    digests = {digest for _, digest in evicted}
-    referenced = select(row.digest).where(row.digest.in_(digests))
-    return frozenset(digests - set(tx.execute(referenced).scalars()))
+    row = OBSERVATIONS.c
+    own = (row.conversation == conversation) & row.alias.in_(outdated)
+    tx.execute(delete(OBSERVATIONS).where(own))
+    digests = set(outdated.values())
+    named = tx.execute(select(row.digest).where(row.digest.in_(digests))).scalars()
+    return frozenset(digests - set(named))

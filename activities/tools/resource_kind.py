@@ -1,17 +1,14 @@
 """One kind of resource behind ``resource.read`` and ``resource.edit``."""
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pydantic import Field
 
+from activities.tools.line_operations import Operation
+from activities.tools.parameters import plain
 from activities.tools.tool import Arguments, ToolContext, ToolResult
 from workflows.policy.captures import READ_BYTES
-
-DEFAULT_LINES = 400
-"""line-count: default 400 (domain reference 5.2),"""
-LONGEST_WINDOW = 1_000
-"""at most 1,000."""
+from workflows.policy.resources import COLLECTION_RESULTS, LONGEST_WINDOW
 
 
 class ReadArguments(Arguments):
@@ -27,7 +24,7 @@ class ReadArguments(Arguments):
         default=None, ge=1, le=READ_BYTES, description="shell-log: default and maximum 4096"
     )
     query: str | None = Field(default=None, min_length=1, description="shell-log: literal search")
-    max_results: int | None = Field(default=None, ge=1, le=50)
+    max_results: int | None = Field(default=None, ge=1, le=COLLECTION_RESULTS)
 
 
 class EditArguments(Arguments):
@@ -35,7 +32,14 @@ class EditArguments(Arguments):
 
     uri: str
     base_revision: str = Field(description="the revision that resource.read returned")
-    operations: tuple[Mapping[str, Any], ...] = Field(min_length=1)
+    operations: tuple[Operation, ...] = Field(
+        min_length=1, description="all refer to the lines of base-revision, and must not overlap"
+    )
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+        """Return the schema with every operation spelled out as an object."""
+        return plain(super().model_json_schema(*args, **options))
 
 
 class ResourceKind(Protocol):

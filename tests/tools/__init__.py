@@ -1,0 +1,1 @@
+"""What each tool does, on real files and processes."""

@@ -1,0 +1,1 @@
+"""The working directory as tools see it: paths, observations, edits."""
