@@ -7,11 +7,12 @@ workflow.  The sandbox's restrictions on clocks, randomness, files and threads s
 
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from worker.sealing.gate import GatedRunner
+
 PURE_PACKAGES = ("workflows", "pydantic", "pydantic_core", "annotated_types")
 
 
-def workflow_runner() -> SandboxedWorkflowRunner:
+def workflow_runner() -> GatedRunner:
     """Return the runner every worker, every replay and every test uses."""
-    return SandboxedWorkflowRunner(
-        restrictions=SandboxRestrictions.default.with_passthrough_modules(*PURE_PACKAGES)
-    )
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PURE_PACKAGES)
+    return GatedRunner(SandboxedWorkflowRunner(restrictions=restrictions))

@@ -7,7 +7,6 @@ is what a retried attempt finds after a crash of ours.
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Protocol
 
 from temporalio import activity
 
@@ -22,24 +21,15 @@ from activities.errors import (
 from activities.failures import as_failure
 from activities.provider import exchange
 from activities.provider.acceptance import Accepting
-from activities.provider.adapter import Delta, ModelReply, Prompt, ProviderAdapter
+from activities.provider.adapter import Delta, ModelReply, Prompt
 from activities.provider.delta_batch import DeltaBatch
 from activities.provider.exchange import Opening
+from activities.provider.registry import ServedModel
 from activities.provider.system_prompt import system_prompt
 from activities.store.database import Database
 from activities.tools.registry import ToolRegistry
 from workflows.contracts.provider import FailureKind, RequestOrder, RequestReply
 from workflows.ports.provider import ProviderPort
-
-
-class ServedModel(Protocol):
-    """Where a model is to be had."""
-
-    adapter: ProviderAdapter
-    wire_model: str
-    """The provider's own name of it."""
-    family: str
-    """Who can read its private reasoning."""
 
 
 class NotSent(ProviderError):

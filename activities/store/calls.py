@@ -68,7 +68,7 @@ def conclude(
             "status": result.status.value,
             "job": handoff,
             "real_microseconds": microseconds,
-            "cpu_microseconds": result.details.get("cpu-microseconds"),
+            "cpu_microseconds": result.details.get("cpu_microseconds"),
         }
         tx.execute(update(CALLS).where(_at(key)).values(**values))
         body = result.model_dump(mode="json", exclude={"kind", "call_id"})

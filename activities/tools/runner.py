@@ -150,7 +150,8 @@ class CallRunner:
         def store(tx: Connection) -> CallReport:
             report = calls.conclude(tx, key, item, job=result.job, microseconds=elapsed)
             if report.job is not None:
-                label = str(result.details.get("label", record.tool))
+                tool = self._registry.resolve(record.tool)
+                label = tool.label(self._registry.parse(tool, record.arguments))
                 jobs.begin(tx, key.conversation, report.job.job, report.job.execution, label)
             return report
 
