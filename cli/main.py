@@ -102,8 +102,12 @@ def autolith(
     """
     app = context.ensure_object(Application)
     app.address, app.debug = address, debug
-    chosen = {"model": model, "permissions": permissions}
-    chosen |= {"workspace": workspace, "conversation": conversation}
+    chosen = {
+        "model": model,
+        "permissions": permissions,
+        "workspace": workspace,
+        "conversation": conversation,
+    }
     if context.invoked_subcommand is None:
         from cli.terminal.door import converse  # noqa: PLC0415 -- the terminal is heavy
 

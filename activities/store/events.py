@@ -88,7 +88,7 @@ def last(connection: Connection, conversation: str) -> int:
     return int(connection.execute(query).scalar_one_or_none() or 0)
 
 
-def newest_page(connection: Connection, conversation: str, entries: int) -> int:
+def before_newest(connection: Connection, conversation: str, entries: int) -> int:
     """Return the cursor before the newest *entries* events, 0 when there are fewer."""
     row = EVENTS.c
     query = (
@@ -99,6 +99,11 @@ def newest_page(connection: Connection, conversation: str, entries: int) -> int:
         .limit(1)
     )
     return int(connection.execute(query).scalar_one_or_none() or 0)
+
+
+def newest(connection: Connection, conversation: str) -> list[Event]:
+    """Return the newest ``PAGE`` events, oldest first."""
+    return after(connection, conversation, before_newest(connection, conversation, PAGE))
 
 
 def partial_text(connection: Connection, key: RequestKey, attempt: int) -> str:
