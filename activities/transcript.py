@@ -13,6 +13,7 @@ from activities.store.schema import CALLS, JOBS, MESSAGES
 from workflows.contracts.event import EventKind
 from workflows.contracts.item import ResultItem
 from workflows.contracts.key import CallKey
+from workflows.contracts.provider import FailureKind
 from workflows.contracts.tool import CallStatus
 from workflows.contracts.turn import TurnClosed, TurnClosing, TurnOutcome
 from workflows.ports.transcript import TranscriptPort
@@ -22,6 +23,8 @@ UNKNOWN = (
     "{tool} was interrupted and its outcome is unknown. It may have taken effect, fully or in "
     "part: inspect before repeating it."
 )
+
+DEFECT = "Something inside Autolith failed; the worker's log tells more. Nothing was lost."
 
 
 class Transcript(TranscriptPort):
@@ -48,7 +51,7 @@ def _close(tx: Connection, closing: TurnClosing) -> TurnClosed:
         body = {
             "outcome": closing.outcome.value,
             "failure": closing.failure and closing.failure.value,
-            "message": requests.last_message(tx, closing.key) if closing.failure else None,
+            "message": _explanation(tx, closing),
         }
         ended = Entry(EventKind.TURN_ENDED, body, closing.key.turn)
         append(tx, closing.key.conversation, [ended])
@@ -56,6 +59,14 @@ def _close(tx: Connection, closing: TurnClosing) -> TurnClosed:
         consumed=_reached(tx, closing, MESSAGES.c.id, closing.steering),
         delivered=_reached(tx, closing, JOBS.c.job, closing.deliveries),
     )
+
+
+def _explanation(tx: Connection, closing: TurnClosing) -> str | None:
+    if closing.failure is None:
+        return None
+    if closing.failure is FailureKind.INTERNAL:
+        return DEFECT
+    return requests.last_message(tx, closing.key)
 
 
 def _open_calls(tx: Connection, closing: TurnClosing) -> list[tuple[CallKey, calls.CallRecord]]:

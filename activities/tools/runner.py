@@ -77,8 +77,9 @@ class CallRunner:
     async def _begin(self, order: ToolOrder) -> CallReport | Work:
         # An observation needs no note before it, so it costs no write either.
         first = await self._database.read(lambda connection: calls.find(connection, order.key))
-        observes = self._effect(first) is EffectClass.OBSERVE and order.answer is None
-        act = self._database.read if observes else self._database.write
+        observes = self._effect(first) is EffectClass.OBSERVE
+        is_plain = observes and order.answer is None and order.attempt == 1
+        act = self._database.read if is_plain else self._database.write
         return await act(lambda tx: self._admit(tx, order))
 
     def _admit(self, tx: Connection, order: ToolOrder) -> CallReport | Work:
@@ -97,6 +98,8 @@ class CallRunner:
         if resumption is Resumption.UNKNOWN:
             text = UNKNOWN.format(tool=record.tool)
             return calls.conclude(tx, order.key, _item(record, CallStatus.UNKNOWN, text))
+        if order.attempt > 1:
+            _tell_resumption(tx, order, resumption)
         if effect is not EffectClass.OBSERVE:
             calls.intend(tx, order.key)
         workspace = conversations.find(tx, order.key.conversation).workspace
@@ -177,6 +180,17 @@ def _item(
         text=text,
         details=dict(details or {}),
     )
+
+
+def _tell_resumption(tx: Connection, order: ToolOrder, resumption: Resumption) -> None:
+    entry = Entry.of(
+        order.key,
+        EventKind.CALL_RESUMED,
+        ordinal=order.key.ordinal,
+        attempt=order.attempt,
+        resumption=resumption.value,
+    )
+    append(tx, order.key.conversation, [entry])
 
 
 def _tell_answer(tx: Connection, key: CallKey, answer: Answer) -> None:

@@ -26,6 +26,7 @@ class EventKind(StrEnum):
     ANSWER = "answer"  # text, reasoning: one reply is complete
     USAGE = "usage"  # input, output, total, cached, reasoning
     CALL = "call"  # ordinal, tool, label, arguments, state
+    CALL_RESUMED = "call-resumed"  # ordinal, attempt, resumption: after a lost worker
     CALL_OUTPUT = "call-output"  # ordinal, line: the last line, pruned with the result
     RESULT = "result"  # ordinal, tool, status, text, details
     PERMISSION_ASKED = "permission-asked"  # ordinal, request, tool, command, sandbox

@@ -1,0 +1,1 @@
+"""The demonstration: a real coding task whose worker is killed twice."""
