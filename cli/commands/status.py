@@ -23,7 +23,7 @@ NOT_READY = 1
 def status(app: Application, *, as_json: bool) -> None:
     """Show the runtime: address, processes, versions.  The status is 1 unless it is ready."""
     if app.address:
-        click.echo(asyncio.run(_cluster(app.address, as_json=as_json)))
+        click.echo(asyncio.run(_cluster(app, app.address, as_json=as_json)))
         return
     try:
         runtime = asyncio.run(find_runtime(app.roots))
@@ -113,13 +113,18 @@ def _left(roots: Roots) -> dict[str, int]:
     }
 
 
-async def _cluster(address: str, *, as_json: bool) -> str:
-    from worker.embedded.namespace import cluster_of, connected  # noqa: PLC0415 -- the SDK
+async def _cluster(app: Application, address: str, *, as_json: bool) -> str:
+    from temporalio.api.workflowservice.v1 import GetClusterInfoRequest  # noqa: PLC0415 -- slow
 
-    cluster = await cluster_of(await connected(address))
+    from worker.connection import connect  # noqa: PLC0415 -- slow
+
+    client = await connect(address, app.roots)
+    answer = await client.workflow_service.get_cluster_info(GetClusterInfoRequest())
     if as_json:
-        return json.dumps({"running": True, "address": address, "cluster": cluster})
-    return f"  cluster     {address} answers ({cluster})"
+        return json.dumps(
+            {"running": True, "address": address, "versions": {"server": answer.server_version}}
+        )
+    return f"  cluster     {address}, Temporal {answer.server_version}"
 
 
 def _pid(process: Process | None) -> str:

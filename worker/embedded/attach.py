@@ -22,6 +22,7 @@ from activities.errors import (
     ServerUnreachableError,
     WorkerFailedError,
 )
+from worker.embedded.cluster import served_cluster
 from worker.embedded.lock import signer
 from worker.embedded.log_file import LogFile
 from worker.embedded.ports import listens
@@ -54,7 +55,8 @@ async def find_runtime(roots: Roots) -> Runtime:
     if runtime is None or not runtime.supervisor.is_alive:
         raise NotRunningError("Autolith does not run here; 'autolith up' starts it")
     server, worker = runtime.server, runtime.worker
-    if not server or not server.is_alive or not listens(server.pid, runtime.ports.frontend):
+    ports = runtime.ports
+    if not server or not server.is_alive or not listens(server.pid, ports.frontend, ports.http):
         raise NotRunningError(runtime.trouble or "The server is being started")
     if not worker or not worker.is_alive or not runtime.is_ready:
         raise NotRunningError(runtime.trouble or "The worker is being started")
@@ -117,6 +119,8 @@ class _Attachment:
         )
         try:
             line = await launch.line()
+            if line != READY:
+                await launch.watched.ended()
         finally:
             launch.watched.forget()
         if line != READY:
@@ -147,11 +151,8 @@ def _failure(line: str) -> AutolithError:
 
 
 async def _check_cluster(runtime: Runtime) -> None:
-    # The SDK takes a quarter of a second to import: only once there is somebody to ask.
-    from worker.embedded.namespace import cluster_of, connected  # noqa: PLC0415
-
     try:
-        found = await cluster_of(await connected(runtime.address))
+        found = await served_cluster(runtime.ports.http)
     except ServerUnreachableError as error:
         raise NotRunningError(str(error)) from error
     if found != runtime.cluster:

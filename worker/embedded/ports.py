@@ -78,9 +78,10 @@ def is_free(port: int) -> bool:
     return True
 
 
-def listens(pid: int, port: int) -> bool:
-    """Whether the process *pid* itself listens at *port* of loopback."""
-    return bool(_listeners(port) & _sockets(pid))
+def listens(pid: int, *ports: int) -> bool:
+    """Whether the process *pid* itself listens at all these *ports* of loopback."""
+    own = _sockets(pid)
+    return all(_listeners(port) & own for port in ports)
 
 
 def _free_ports(count: int) -> list[int]:

@@ -8,6 +8,7 @@ never signalled.
 import asyncio
 import errno
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -26,21 +27,49 @@ class Process:
 
     @classmethod
     def of(cls, pid: int) -> "Process | None":
-        """Return the process that has *pid* now; a zombie is none."""
+        """Return the process that has *pid* now, also one that has ended and was not reaped."""
         found = processes.find(pid)
-        return cls(pid, found.start, processes.boot()) if found and found.is_alive else None
+        return cls(pid, found.start, processes.boot()) if found else None
 
     @classmethod
     def own(cls) -> "Process":
         """Return this process."""
         own = cls.of(os.getpid())
-        assert own is not None  # noqa: S101 -- whoever runs this line is alive
+        assert own is not None  # noqa: S101 -- whoever runs this line is there
         return own
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
-        return Process.of(self.pid) == self
+        """Whether any thread of it still runs."""
+        handle = _handle(self)
+        if handle is not None:
+            os.close(handle)
+        return handle is not None
+
+
+def _handle(process: Process) -> int | None:
+    """Return a pidfd of *process* while it runs.
+
+    The pidfd tells the end of the last thread, with which the locks and ports go.  The
+    state in ``/proc`` is that of the first thread, which may be gone much earlier.
+    """
+    try:
+        handle = os.pidfd_open(process.pid)
+    except OSError as error:
+        if error.errno in (errno.ESRCH, errno.EINVAL):
+            return None
+        raise
+    # Only now that the handle is fixed does a comparison prove anything.
+    if Process.of(process.pid) == process and not _has_ended(handle):
+        return handle
+    os.close(handle)
+    return None
+
+
+def _has_ended(handle: int) -> bool:
+    waiting = select.poll()
+    waiting.register(handle, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 class Watched:
@@ -78,25 +107,16 @@ class Watched:
             start_new_session=True,
             umask=0o077,
         )
-        handle = os.pidfd_open(popen.pid)
-        # Not reaped yet, so the pid is still its own, even if it has ended already.
-        process = Process.of(popen.pid) or Process(popen.pid, 0, processes.boot())
-        return cls(process, handle, popen)
+        # It may have ended already, but is not reaped, so the pid is still its own.
+        process = Process.of(popen.pid)
+        assert process is not None  # noqa: S101 -- see above
+        return cls(process, os.pidfd_open(popen.pid), popen)
 
     @classmethod
     def adopt(cls, process: Process) -> "Watched | None":
         """Watch a process that somebody else started; return None when it is gone."""
-        try:
-            handle = os.pidfd_open(process.pid)
-        except OSError as error:
-            if error.errno in (errno.ESRCH, errno.EINVAL):
-                return None
-            raise
-        # Only now that the handle is fixed does a comparison prove anything.
-        if not process.is_alive:
-            os.close(handle)
-            return None
-        return cls(process, handle, None)
+        handle = _handle(process)
+        return None if handle is None else cls(process, handle, None)
 
     @property
     def has_ended(self) -> bool:

@@ -142,7 +142,7 @@ class Server:
         deadline = loop.time() + _START
         while not watched.has_ended and loop.time() < deadline:
             # Whoever answers there: only the process that we started counts.
-            if listens(watched.process.pid, ports.frontend):
+            if listens(watched.process.pid, ports.frontend, ports.http, ports.ui):
                 return True
             await asyncio.sleep(_POLL)
         return False

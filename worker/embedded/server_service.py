@@ -1,10 +1,10 @@
 """The server, kept running at one address, and recognised by the database it serves."""
 
-import asyncio
 from collections.abc import Callable
-from importlib import import_module
 
 from activities.errors import ServerFailedError, ServerUnreachableError
+from worker.embedded.cluster import served_cluster
+from worker.embedded.namespace import prepare
 from worker.embedded.ports import Ports, listens
 from worker.embedded.process import Watched
 from worker.embedded.runtime_file import Runtime
@@ -32,15 +32,11 @@ class ServerService(Service):
 
     async def start(self) -> None:
         """Start the server where it was before, if that is free, and set it up."""
-        # The SDK takes a quarter of a second to import, which the server needs anyway.
-        importing = asyncio.create_task(
-            asyncio.to_thread(import_module, "worker.embedded.namespace")
-        )
         self.watched, self.ports = await self._server.start(self.ports, frontend=self._port)
-        await importing
         try:
-            self.cluster = await _prepared(self.ports.address)
-        except ServerUnreachableError as error:
+            await prepare(self._server.binary.path, self.ports.address)
+            self.cluster = await served_cluster(self.ports.http)
+        except (ServerFailedError, ServerUnreachableError) as error:
             await self.watched.stop(STOP)
             raise ServerFailedError(str(error)) from error
 
@@ -73,19 +69,9 @@ class ServerService(Service):
 
 
 async def _serves(watched: Watched, previous: Runtime) -> bool:
-    from worker.embedded.namespace import cluster_of, connected  # noqa: PLC0415 -- see start
-
-    if not listens(watched.process.pid, previous.ports.frontend):
+    if not listens(watched.process.pid, previous.ports.frontend, previous.ports.http):
         return False
     try:
-        return await cluster_of(await connected(previous.address)) == previous.cluster
+        return await served_cluster(previous.ports.http) == previous.cluster
     except ServerUnreachableError:
         return False
-
-
-async def _prepared(address: str) -> str:
-    from worker.embedded.namespace import cluster_of, connected, prepare  # noqa: PLC0415 -- as above
-
-    client = await connected(address)
-    await prepare(client)
-    return await cluster_of(client)

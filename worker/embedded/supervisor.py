@@ -77,7 +77,8 @@ class Supervisor:
         try:
             self._roots.create()
             path = self._roots.state / LOCK
-            with locked(path, held=f"Another supervisor serves {self._roots.state}") as lock:
+            held = f"Another supervisor serves {path.parent}; 'autolith down' stops it"
+            with locked(path, held=held) as lock:
                 sign(lock, Process.own())
                 await self._serve()
         except AutolithError as error:
@@ -144,6 +145,7 @@ class Supervisor:
         (self._roots.state / NAME).unlink(missing_ok=True)
 
     def _on_signal(self) -> None:
+        log.info("stopping")
         if self._stopping.is_set():
             self._worker.hurry()
             self._server.hurry()

@@ -72,14 +72,14 @@ class WorkerService(Service):
             raise WorkerFailedError(f"The worker did not come up: {line or launch.last_words()}")
 
     async def take_over(self, previous: Runtime | None, *, release: str) -> bool:
-        """Adopt the worker of *previous* if it is of this *release* and reachable; else end it."""
+        """Adopt the worker of *previous* if it is of this *release* and server; else end it."""
         if previous is None or previous.worker is None:
             return False
         watched = Watched.adopt(previous.worker)
         if watched is None:
             return False
-        current = (previous.versions.autolith, previous.address) == (release, self._server.address)
-        if not current or not previous.is_ready:
+        found = (previous.versions.autolith, previous.address, previous.cluster)
+        if found != (release, self._server.address, self._server.cluster) or not previous.is_ready:
             await watched.stop(STOP)
             return False
         self.watched, self.address = watched, previous.address

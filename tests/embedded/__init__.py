@@ -1,0 +1,1 @@
+"""The runtime of one machine: it comes up, stays up, and goes away."""

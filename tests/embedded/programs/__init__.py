@@ -1,0 +1,1 @@
+"""Small programs that the tests run as processes of their own."""
