@@ -1,0 +1,1 @@
+"""A provider that plays a script: for tests, demonstrations and dry runs."""
