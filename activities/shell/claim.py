@@ -55,7 +55,8 @@ def read(directory: str) -> Claim | None:
     record = records.read(directory, records.CLAIM)
     if record is None:
         return None
-    return Claim(int(str(record["pid"])), int(str(record["start"])), str(record["boot"]))
+    pid, start, boot = (str(record.get(name)) for name in ("pid", "start", "boot"))
+    return Claim(int(pid), int(start), boot)
 
 
 def _publish(directory: str, pid: int, start: int) -> bool:

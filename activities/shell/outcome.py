@@ -21,7 +21,8 @@ class Outcome:
 
     status: int | None = None
     """The exit status, or the negative number of the signal; None if nothing was started."""
-    timed_out: bool = False
+    timeout: float | None = None
+    """Set when it ran into its timeout: after how many seconds."""
     cancelled: bool = False
     failure: str | None = None
     """Why the command could not be started."""
@@ -34,10 +35,15 @@ class Outcome:
     streams: dict[str, StreamFigures] = field(default_factory=dict)
 
     @property
+    def timed_out(self) -> bool:
+        """Whether it was ended because it ran too long."""
+        return self.timeout is not None
+
+    @property
     def summary(self) -> str:
         """Say in a few words how the command ended."""
-        if self.timed_out:
-            return f"timeout after {self.real_microseconds / 1_000_000:.1f} s"
+        if self.timeout is not None:
+            return f"timeout after {self.timeout:g} s"
         if self.cancelled:
             return "cancelled"
         if self.status is not None and self.status < 0:

@@ -44,9 +44,11 @@ def read(directory: str, name: str) -> dict[str, object] | None:
     """
     try:
         with open(f"{directory}/{name}", "rb") as file:  # noqa: PTH123 -- as above
-            record: dict[str, object] = json.loads(file.read())
+            record = json.loads(file.read())
     except FileNotFoundError:
         return None
+    if not isinstance(record, dict):
+        raise ValueError(f"{name} is not a record")  # noqa: TRY004 -- a damaged value
     return record
 
 

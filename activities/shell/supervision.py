@@ -212,7 +212,7 @@ class Supervision:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
             "status": self._status,
-            "timed_out": self._is_timed_out,
+            "timeout": self._spec.timeout if self._is_timed_out else None,
             "cancelled": self._is_cancelled,
             "failure": self._failure,
             "left": self._left,

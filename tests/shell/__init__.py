@@ -1,0 +1,1 @@
+"""Commands: real processes, real files, a real sandbox."""
