@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -50,12 +50,15 @@ class Home:
         """The state root."""
         return self.roots.state
 
-    async def up(self, *, port: int = 0, **environ: str) -> Runtime:
+    async def up(
+        self, environ: Mapping[str, str] | None = None, *, port: int = 0, timeout: float = PATIENCE
+    ) -> Runtime:
         """Attach, starting what is missing."""
         return await ensure_running(
             self.roots,
             port=port,
-            environ={**self.environ, **environ},
+            timeout=timeout,
+            environ={**self.environ, **(environ or {})},
             command=supervisor_command,
         )
 

@@ -219,7 +219,7 @@ async def test_a_pid_of_an_earlier_boot_is_nobody(
 
 async def test_a_worker_that_fails_once_is_given_a_second_try(home: Home) -> None:
     """A passing failure at the very first start is nobody's business."""
-    assert (await home.up(STAND_IN=f"refuse-once:{home.directory / 'tried'}")).is_ready
+    assert (await home.up({"STAND_IN": f"refuse-once:{home.directory / 'tried'}"})).is_ready
 
 
 async def test_a_file_that_cannot_be_published_is_published_later(home: Home) -> None:

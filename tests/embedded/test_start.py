@@ -125,7 +125,7 @@ async def test_sigterm_stops_the_supervisor_gracefully(home: Home) -> None:
 
 async def test_a_second_signal_ends_a_worker_that_does_not_listen(home: Home) -> None:
     """Whoever is in a hurry need not wait for the grace period."""
-    runtime = await home.up(STAND_IN="stubborn")
+    runtime = await home.up({"STAND_IN": "stubborn"})
 
     kill(runtime.supervisor.pid, signal.SIGINT)
     await home.until_log("supervisor", "stopping")
@@ -139,7 +139,7 @@ async def test_a_second_signal_ends_a_worker_that_does_not_listen(home: Home) ->
 
 async def test_a_stop_in_the_middle_of_a_start_leaves_nothing(home: Home) -> None:
     """A worker that never gets ready does not keep the supervisor from ending."""
-    start = asyncio.create_task(home.up(STAND_IN="never-ready"))
+    start = asyncio.create_task(home.up({"STAND_IN": "never-ready"}))
     runtime = await home.until(lambda runtime: runtime.worker is not None)
 
     kill(runtime.supervisor.pid, signal.SIGTERM)
@@ -204,7 +204,7 @@ async def test_everything_in_the_roots_is_private(home: Home) -> None:
 
 async def test_the_server_knows_no_key(home: Home) -> None:
     """Provider keys reach the worker and nobody else (field case A-22)."""
-    runtime = await home.up(OPENROUTER_API_KEY="sek-A", MY_OWN_TOKEN="sek-C")
+    runtime = await home.up({"OPENROUTER_API_KEY": "sek-A", "MY_OWN_TOKEN": "sek-C"})
 
     def environ(process: Process | None) -> dict[str, str]:
         assert process
@@ -275,7 +275,7 @@ async def test_readiness_is_told_to_systemd(home: Home, tmp_path: Path) -> None:
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     channel.bind(str(tmp_path / "notify"))
     channel.settimeout(30)
-    runtime = await home.up(NOTIFY_SOCKET=str(tmp_path / "notify"))
+    runtime = await home.up({"NOTIFY_SOCKET": str(tmp_path / "notify")})
 
     assert channel.recv(100) == b"READY=1"
     assert runtime.worker

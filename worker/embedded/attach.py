@@ -8,6 +8,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import activities.errors
@@ -20,7 +21,6 @@ from activities.errors import (
     NotRunningError,
     ServerFailedError,
     ServerUnreachableError,
-    WorkerFailedError,
 )
 from worker.embedded.cluster import served_cluster
 from worker.embedded.lock import signer
@@ -51,16 +51,29 @@ async def find_runtime(roots: Roots) -> Runtime:
         ForeignServerError: something else answers where our server should.
         ConfigurationError: ``runtime.sexp`` is damaged.
     """
+    runtime = _published(roots)
+    try:
+        found = await served_cluster(runtime.ports.http)
+    except ServerUnreachableError as error:
+        raise NotRunningError(str(error)) from error
+    if found != runtime.cluster:
+        raise ForeignServerError(
+            f"The server at {runtime.address} is not the one of this state root; "
+            "run 'autolith down' and repeat the command"
+        )
+    return runtime
+
+
+def _published(roots: Roots) -> Runtime:
+    """Return what was published, if all of its processes run."""
     runtime = read_runtime(roots.state)
     if runtime is None or not runtime.supervisor.is_alive:
         raise NotRunningError("Autolith does not run here; 'autolith up' starts it")
-    server, worker = runtime.server, runtime.worker
-    ports = runtime.ports
+    ports, server, worker = runtime.ports, runtime.server, runtime.worker
     if not server or not server.is_alive or not listens(server.pid, ports.frontend, ports.http):
-        raise NotRunningError(runtime.trouble or "The server is being started")
+        raise NotRunningError(runtime.trouble or "the server is being started")
     if not worker or not worker.is_alive or not runtime.is_ready:
-        raise NotRunningError(runtime.trouble or "The worker is being started")
-    await _check_cluster(runtime)
+        raise NotRunningError(runtime.trouble or "the worker is being started")
     return runtime
 
 
@@ -97,15 +110,13 @@ class _Attachment:
         self._roots = roots
         self._command = command
         self._environ = {**environ, **roots.environment()}
-        self._reason: AutolithError = NotRunningError("nothing was started")
         self._refusals = 0
 
     async def run(self) -> Runtime:
         while True:
-            try:
+            # A damaged file is as good as none: whoever holds the lock will replace it.
+            with suppress(NotRunningError, ConfigurationError):
                 return await find_runtime(self._roots)
-            except (NotRunningError, ConfigurationError) as error:
-                self._reason = error
             if signer(self._roots.state / LOCK) is None:
                 await self._start()
             else:
@@ -133,11 +144,15 @@ class _Attachment:
         if not isinstance(error, LockHeldError) or self._refusals == _UNSEEN_HOLDERS:
             raise error
 
-    def too_late(self, seconds: float) -> AutolithError:
+    def too_late(self, seconds: float) -> NotRunningError:
         """Return the error that says what was waited for in vain."""
-        failure = WorkerFailedError if "worker" in str(self._reason) else ServerFailedError
-        return failure(
-            f"Autolith was not ready after {seconds:g} s: {self._reason} (see {self._roots.logs})"
+        reason = "the server does not answer"
+        try:
+            _published(self._roots)
+        except AutolithError as error:
+            reason = str(error)
+        return NotRunningError(
+            f"Autolith was not ready after {seconds:g} s: {reason} (see {self._roots.logs})"
         )
 
 
@@ -148,15 +163,3 @@ def _failure(line: str) -> AutolithError:
     if isinstance(found, type) and issubclass(found, AutolithError):
         return found(message)
     return ServerFailedError(line)
-
-
-async def _check_cluster(runtime: Runtime) -> None:
-    try:
-        found = await served_cluster(runtime.ports.http)
-    except ServerUnreachableError as error:
-        raise NotRunningError(str(error)) from error
-    if found != runtime.cluster:
-        raise ForeignServerError(
-            f"The server at {runtime.address} is not the one of this state root; "
-            "run 'autolith down' and repeat the command"
-        )
