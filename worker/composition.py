@@ -17,6 +17,9 @@ from activities.tools.jobs import JobWatcher
 from activities.tools.registry import ToolRegistry
 from activities.tools.resource import ResourceEdit, ResourceRead
 from activities.tools.runner import CallRunner
+from activities.tools.search_content import SearchContent
+from activities.tools.search_files import SearchFiles
+from activities.tools.search_glob import SearchGlob
 from activities.tools.shell import ShellRun
 from activities.tools.shell_log import ShellLog
 from activities.tools.workspace_resource import WorkspaceResource
@@ -33,6 +36,9 @@ def tool_registry(roots: Roots) -> ToolRegistry:
         [
             ResourceRead(kinds),
             ResourceEdit(kinds),
+            SearchFiles(),
+            SearchGlob(),
+            SearchContent(),
             ShellRun(private=private),
         ]
     )
