@@ -46,6 +46,11 @@ def _result(call_id: str, words: str = "ok", ordinal: int = 0) -> ResultItem:
     )
 
 
+def _sent(call_id: str, arguments: str) -> dict[str, Any]:
+    function = {"name": SHELL_ON_WIRE, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
 def _wire(*items: Item) -> list[dict[str, Any]]:
     return messages("", items, FAMILY)
 
@@ -81,16 +86,8 @@ def test_a_whole_request_is_pinned() -> None:
                 "content": "Looking.",
                 "reasoning_content": "hm",
                 "tool_calls": [
-                    {
-                        "id": "c1",
-                        "type": "function",
-                        "function": {"name": SHELL_ON_WIRE, "arguments": '{"command":"true"}'},
-                    },
-                    {
-                        "id": "c2",
-                        "type": "function",
-                        "function": {"name": SHELL_ON_WIRE, "arguments": "{}"},
-                    },
+                    _sent("c1", '{"command":"true"}'),
+                    _sent("c2", "{}"),
                 ],
             },
             {"role": "tool", "tool_call_id": "c1", "content": "one"},
