@@ -15,8 +15,12 @@ from activities.errors import EnvironmentDiffersError
 from activities.shell.environment import is_secret
 
 _PLACES: Final = re.compile(r"AUTOLITH_\w+_(ENDPOINTS?|BASE_URL|URL|DOMAIN|ROUTING)", re.ASCII)
-"""Variables that say where a provider is."""
 _KEY_BYTES: Final = 32
+
+
+def is_place(name: str) -> bool:
+    """Tell whether the variable *name* says where a provider is."""
+    return _PLACES.fullmatch(name) is not None
 
 
 def digests(environ: Mapping[str, str], state: Path) -> dict[str, str]:
@@ -30,7 +34,7 @@ def digests(environ: Mapping[str, str], state: Path) -> dict[str, str]:
             key, f"{name}={value}".encode(errors="surrogateescape"), "sha256"
         ).hexdigest()
         for name, value in sorted(environ.items())
-        if value and (is_secret(name) or _PLACES.fullmatch(name))
+        if value and (is_secret(name) or is_place(name))
     }
 
 
