@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 
 EXECUTION_VARIABLE = "AUTOLITH_EXECUTION"
-"""Tells a command, and whoever meets its remains, which execution it belongs to."""
+"""Tells a command, and whoever meets its remains, the directory of its execution: an id
+alone could belong to another state root."""
 
 SECRET_VARIABLES = (
     "ANTHROPIC_API_KEY",

@@ -114,7 +114,7 @@ class Executions:
                     while_running()
             standing = self.look(execution)
         if standing.phase is Phase.INTERRUPTED:
-            await asyncio.to_thread(_end_remains, execution)
+            await asyncio.to_thread(_end_remains, self.directory(execution))
         return standing
 
     async def cancel(self, execution: str) -> Standing:
@@ -143,7 +143,7 @@ class Executions:
             specification.save(str(directory))
             started = subprocess.run(  # noqa: S603 -- our own interpreter and runner
                 [*INTERPRETER, str(directory)],
-                env={**environment, EXECUTION_VARIABLE: execution},
+                env={**environment, EXECUTION_VARIABLE: str(directory)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -191,9 +191,9 @@ def _signal(owner: Claim, number: int) -> None:
         os.close(descriptor)
 
 
-def _end_remains(execution: str) -> None:
+def _end_remains(directory: Path) -> None:
     """Kill what a killed runner could not: it bears the name of its execution."""
-    for pid in processes.bearing(EXECUTION_VARIABLE, execution):
+    for pid in processes.bearing(EXECUTION_VARIABLE, str(directory)):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:

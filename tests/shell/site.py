@@ -90,12 +90,18 @@ class Site:
         """Return the execution directory of the call at *ordinal*."""
         return self.executions.directory(self.context(ordinal).key.execution)
 
+    def survivors(self, ordinal: int = 0) -> list[int]:
+        """Return the living processes of the execution of the call at *ordinal*."""
+        bearing = processes.bearing(EXECUTION_VARIABLE, str(self.directory(ordinal)))
+        found = [processes.find(pid) for pid in bearing]
+        return [process.pid for process in found if process and process.is_alive]
+
     def close(self) -> None:
         """Leave nothing running."""
         self.database.close()
         if self.executions.root.is_dir():
             for directory in self.executions.root.iterdir():
-                for pid in processes.bearing(EXECUTION_VARIABLE, directory.name):
+                for pid in processes.bearing(EXECUTION_VARIABLE, str(directory)):
                     kill(pid)
 
 
@@ -113,10 +119,3 @@ async def until(fact: Callable[[], object]) -> None:
     while not fact():
         assert time.monotonic() < deadline, "it did not become true in time"
         await asyncio.sleep(0.02)
-
-
-def survivors(ordinal: int = 0) -> list[int]:
-    """Return the living processes that belong to the execution of the call at *ordinal*."""
-    bearing = processes.bearing(EXECUTION_VARIABLE, f"{CONVERSATION}.1.1.{ordinal}")
-    found = [processes.find(pid) for pid in bearing]
-    return [process.pid for process in found if process and process.is_alive]

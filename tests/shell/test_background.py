@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from activities.shell.executions import Phase
-from tests.shell.site import Site, survivors, until
+from tests.shell.site import Site, until
 from workflows.contracts.tool import CallStatus
 
 STUBBORN = "bash -c '(trap \"\" TERM; while :; do :; done) & wait'"
@@ -36,7 +36,7 @@ async def test_a_child_that_keeps_the_pipe_does_not_keep_the_result(
     assert "fg" in result.text
     assert result.details["left"] >= 1
     assert "in the background, which were ended" in result.text
-    assert survivors() == []
+    assert site.survivors() == []
 
 
 async def test_a_background_child_that_finishes_at_once_is_not_mentioned(site: Site) -> None:
@@ -55,7 +55,7 @@ async def test_a_timeout_ends_grandchildren_that_ignore_it(site: Site) -> None:
     assert result.text.startswith("timeout after ")
     assert "before" in result.text
     assert result.details["timed_out"] is True
-    assert survivors() == []
+    assert site.survivors() == []
 
 
 async def test_a_daemon_cannot_get_away(site: Site) -> None:
@@ -76,7 +76,7 @@ async def test_a_fork_bomb_is_outrun(site: Site) -> None:
 
     assert result.details["timed_out"] is True
     assert result.details["survivors"] == 0
-    assert survivors() == []
+    assert site.survivors() == []
 
 
 async def test_a_polite_command_may_clean_up(site: Site) -> None:
@@ -104,7 +104,7 @@ async def test_cancelling_ends_the_command_and_its_descendants(site: Site) -> No
     assert standing.phase is Phase.FINISHED
     assert standing.outcome is not None
     assert standing.outcome.cancelled
-    assert survivors() == []
+    assert site.survivors() == []
 
 
 async def test_an_impatient_second_cancellation_loses_nothing(site: Site) -> None:
@@ -118,7 +118,7 @@ async def test_an_impatient_second_cancellation_loses_nothing(site: Site) -> Non
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    await until(lambda: survivors() == [])
+    await until(lambda: site.survivors() == [])
 
 
 async def test_a_command_cancelled_before_it_began_never_begins(site: Site) -> None:
@@ -145,7 +145,7 @@ async def test_a_worker_that_stops_leaves_the_command_running(site: Site) -> Non
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
-    assert survivors() != []
+    assert site.survivors() != []
     (site.workspace / "go").touch()
 
     result = await site.run(command)

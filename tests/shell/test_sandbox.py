@@ -15,7 +15,7 @@ from activities.errors import SandboxUnavailable
 from activities.shell import sandbox
 from activities.shell.repositories import metadata_in
 from activities.tools.tool import ToolResult
-from tests.shell.site import Site, survivors
+from tests.shell.site import Site
 from workflows.contracts.permission import Grant
 
 READ_ONLY = "Read-only file system"
@@ -245,7 +245,7 @@ async def test_a_timeout_reaches_into_the_sandbox(site: Site) -> None:
 
     assert result.text.startswith("timeout after 1 s\nready")
     assert "cleaned" in result.text
-    assert survivors() == []
+    assert site.survivors() == []
 
 
 async def test_a_background_child_does_not_outlive_the_sandbox(site: Site) -> None:
@@ -253,7 +253,7 @@ async def test_a_background_child_does_not_outlive_the_sandbox(site: Site) -> No
     result = await isolated(site, "sleep 600 & echo fg", timeout_seconds=300)
 
     assert result.text.startswith("exit 0\nfg")
-    assert survivors() == []
+    assert site.survivors() == []
 
 
 async def test_without_bubblewrap_nothing_runs(

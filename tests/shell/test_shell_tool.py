@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from activities.errors import AccessDenied, CommandFailed, InvalidArguments
 from activities.shell import claim
 from activities.tools.shell import JobEnd, ShellArguments, ShellRun, watch_execution
-from tests.shell.site import CONVERSATION, Site, kill, survivors, until
+from tests.shell.site import CONVERSATION, Site, kill, until
 from workflows.contracts.job import JobState
 from workflows.contracts.tool import CallStatus, Concurrency, EffectClass, JobHandoff
 from workflows.policy.commands import effective_timeout, label
@@ -171,7 +171,7 @@ async def test_cancelling_a_job_ends_its_command(site: Site) -> None:
     with pytest.raises(asyncio.CancelledError):
         await watching
 
-    assert survivors() == []
+    assert site.survivors() == []
     end = await watch(site)
     assert end.state is JobState.CANCELLED
     assert end.text.startswith("cancelled\n")
@@ -204,4 +204,4 @@ async def test_an_interrupted_job_is_unknown(site: Site) -> None:
 
     assert end.state is JobState.UNKNOWN
     assert "inspect what it changed" in end.text
-    assert survivors() == []
+    assert site.survivors() == []

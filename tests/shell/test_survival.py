@@ -12,7 +12,7 @@ from activities.errors import CommandFailed, UnknownOutcome
 from activities.shell import claim, processes, records
 from activities.shell.executions import Phase
 from activities.shell.processes import BOOT_VARIABLE
-from tests.shell.site import CONVERSATION, Site, kill, survivors, until
+from tests.shell.site import CONVERSATION, Site, kill, until
 
 REPOSITORY = Path(__file__).parents[2]
 MARK = "echo x >> effects"
@@ -73,7 +73,7 @@ async def test_a_command_that_ended_while_nobody_watched_has_its_result(site: Si
 
     assert result.text == "timeout after 1 s\npartial"
     assert effects(site) == 1
-    assert survivors() == []
+    assert site.survivors() == []
 
 
 async def test_eight_attempts_at_once_start_one_command(site: Site) -> None:
@@ -111,7 +111,7 @@ async def test_a_killed_runner_leaves_an_unknown_outcome(site: Site) -> None:
     assert "inspect what it changed before you repeat it" in str(lost.value)
     assert "shell-log:Conv1.1.1.0: 9 bytes observed, 9 retained, incomplete" in str(lost.value)
     assert effects(site) == 1
-    await until(lambda: survivors() == [])
+    await until(lambda: site.survivors() == [])
     window = await site.read("shell-log:Conv1.1.1.0")
     assert "the command was interrupted" in window.text
     assert window.text.endswith("\ncaptured\n")
@@ -235,5 +235,5 @@ async def test_the_runner_leaves_no_process_of_the_watcher_behind(site: Site) ->
 
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
-    assert survivors() == []
+    assert site.survivors() == []
     assert CONVERSATION in str(site.directory())
