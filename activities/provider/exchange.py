@@ -17,7 +17,7 @@ from activities.store import calls, conversations, events, items, jobs, messages
 from activities.store.events import Entry
 from activities.store.schema import CALLS, ITEMS, JOBS
 from workflows.contracts.event import EventKind
-from workflows.contracts.item import Item, NoticeItem, UserItem
+from workflows.contracts.item import NoticeItem, UserItem
 from workflows.contracts.permission import PermissionRequest, Verdict
 from workflows.contracts.provider import RequestFailure, RequestOrder, RequestReply
 from workflows.policy import retries
@@ -28,7 +28,6 @@ class Opening:
     """What an attempt needs to be sent."""
 
     workspace: Path
-    items: tuple[Item, ...]
     used_ids: set[str]
     """Call ids that this turn has sent over the wire."""
 
@@ -58,7 +57,6 @@ def open_attempt(tx: Connection, order: RequestOrder) -> Opening | RequestReply:
     )
     return Opening(
         workspace=Path(conversations.find(tx, order.key.conversation).workspace),
-        items=items.history(tx, order.key.conversation),
         used_ids=set(tx.execute(used).scalars()),
     )
 
@@ -161,6 +159,8 @@ def _show_failure(
 def _deliver(tx: Connection, order: RequestOrder) -> None:
     """Put the order's messages and notices before the request, each exactly once."""
     key = order.key
+    if not (order.opening or order.steering or order.deliveries):
+        return
     place = _next_input(tx, order)
     if order.opening is not None:
         claimed = messages.claim(tx, key, order.opening)

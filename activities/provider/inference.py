@@ -27,6 +27,7 @@ from activities.provider.exchange import Opening
 from activities.provider.registry import ServedModel
 from activities.provider.system_prompt import system_prompt
 from activities.store.database import Database
+from activities.store.history_cache import HistoryCache
 from activities.tools.registry import ToolRegistry
 from workflows.contracts.provider import FailureKind, RequestOrder, RequestReply
 from workflows.ports.provider import ProviderPort
@@ -52,6 +53,7 @@ class Inference(ProviderPort):
         self._registry = registry
         self._accepting = accepting
         self._serve = serve
+        self._histories = HistoryCache()
 
     @activity.defn
     async def request_model(self, order: RequestOrder) -> RequestReply:
@@ -89,10 +91,11 @@ class Inference(ProviderPort):
     async def _send(
         self, order: RequestOrder, opening: Opening, served: ServedModel, deltas: DeltaBatch
     ) -> ModelReply:
+        history = await self._database.read(lambda tx: self._histories.history(tx, order.key))
         prompt = Prompt(
             model=served.wire_model,
             system=system_prompt(opening.workspace, datetime.now(UTC).date()),
-            items=opening.items,
+            items=history,
             tools=self._registry.declarations,
             effort=order.effort,
         )

@@ -136,7 +136,9 @@ def _engine(url: str, *, synchronous: str) -> Engine:
     if not _is_sqlite(url):
         return create_engine(url, pool_size=2 * READERS, pool_pre_ping=True)
     engine = create_engine(
-        url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False}
+        url,
+        pool_size=0,  # no limit: every screen that follows a log holds one
+        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
     )
 
     @event.listens_for(engine, "connect")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, tuple_
 
 from activities.store.insertion import insert_once
 from activities.store.schema import ITEMS
@@ -63,12 +63,18 @@ def history(connection: Connection, conversation: str) -> tuple[Item, ...]:
     return tuple(placed.item for placed in transcript(connection, conversation))
 
 
-def transcript(connection: Connection, conversation: str) -> list[PlacedItem]:
-    """Return every item of *conversation* with its place, in wire order."""
+def transcript(
+    connection: Connection, conversation: str, *, since: tuple[int, int] = (0, 0)
+) -> list[PlacedItem]:
+    """Return the items of *conversation* with their places, in wire order.
+
+    *since* is the (turn, request) to begin with.
+    """
     row = ITEMS.c
     query = (
         select(row.turn, row.request, row.created, row.kind, row.body)
         .where(row.conversation == conversation)
+        .where(tuple_(row.turn, row.request) >= since)
         .order_by(row.turn, row.request, row.phase, row.ordinal)
     )
     return [

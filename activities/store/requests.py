@@ -99,7 +99,6 @@ def end_attempt(
         "message": message,
         "identifiers": identifiers or {},
     }
-    begin_attempt(tx, key, attempt)
     this = (
         (row.conversation == key.conversation)
         & (row.turn == key.turn)
@@ -111,7 +110,8 @@ def end_attempt(
 
 
 def end_lost_attempt(tx: Connection, key: RequestKey, attempt: int, lost: RequestFailure) -> None:
-    """Record the attempt that a lost worker could not record itself."""
+    """Record the attempt that a lost worker could not record itself, or not even begin."""
+    begin_attempt(tx, key, attempt)
     end_attempt(
         tx,
         key,

@@ -75,12 +75,14 @@ class CallRunner:
         return await self._run(order, begun, let_go)
 
     async def _begin(self, order: ToolOrder) -> CallReport | Work:
-        # An observation needs no note before it, so it costs no write either.
-        first = await self._database.read(lambda connection: calls.find(connection, order.key))
-        observes = self._effect(first) is EffectClass.OBSERVE
-        is_plain = observes and order.answer is None and order.attempt == 1
-        act = self._database.read if is_plain else self._database.write
-        return await act(lambda tx: self._admit(tx, order))
+        """Decide what this attempt has to do; an observation needs no note before it."""
+        record, workspace = await self._database.read(
+            lambda tx: (calls.find(tx, order.key), _workspace(tx, order.key))
+        )
+        is_plain = order.attempt == 1 and order.answer is None and record.status is None
+        if is_plain and self._effect(record) is EffectClass.OBSERVE:
+            return Work(record, workspace, Resumption.RUN)
+        return await self._database.write(lambda tx: self._admit(tx, order))
 
     def _admit(self, tx: Connection, order: ToolOrder) -> CallReport | Work:
         """Decide what this attempt has to do, in one transaction."""
@@ -102,8 +104,7 @@ class CallRunner:
             _tell_resumption(tx, order, resumption)
         if effect is not EffectClass.OBSERVE:
             calls.intend(tx, order.key)
-        workspace = conversations.find(tx, order.key.conversation).workspace
-        return Work(record, Path(workspace), resumption)
+        return Work(record, _workspace(tx, order.key), resumption)
 
     def _effect(self, record: calls.CallRecord) -> EffectClass:
         return self._registry.resolve(record.tool).effect
@@ -159,6 +160,10 @@ class CallRunner:
             return report
 
         return await self._database.write(store)
+
+
+def _workspace(connection: Connection, key: CallKey) -> Path:
+    return Path(conversations.find(connection, key.conversation).workspace)
 
 
 def _cancelled(tool: AnyTool) -> ToolResult:
