@@ -103,6 +103,20 @@ def entered(place: Place, *, create: bool = False) -> Iterator[int]:
         os.close(descriptor)
 
 
+def status(place: Place, parent: int) -> os.stat_result | None:
+    """Return what *place* is in the open directory *parent*, or None when nothing is there.
+
+    Raises:
+        AccessDenied: the system does not say.
+    """
+    try:
+        return os.stat(place.name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise refusal(place, error) from error
+
+
 def refusal(place: Place, error: OSError) -> ToolError:
     """Return what a call says when the system refuses *place*."""
     if isinstance(error, FileNotFoundError):

@@ -59,7 +59,7 @@ def _replace(
     present = snapshot(place, parent)
     _demand_base(place, present, base)
     try:
-        notes = _write(temporary, parent, content, present.status)
+        notes = _write(temporary, parent, content, present.file)
         _demand_base(place, snapshot(place, parent), base)
         if base == MISSING:
             _link(place, temporary, parent)

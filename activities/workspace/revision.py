@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from activities.errors import AccessDenied, OperationUnsupported, StaleRevision
-from activities.workspace.paths import Place, refusal
+from activities.errors import AccessDenied, MissingResource, OperationUnsupported, StaleRevision
+from activities.workspace.paths import Place, refusal, status
 from workflows.policy.resources import FILE_BYTES
 
 MISSING = "missing"
@@ -26,7 +26,8 @@ class Snapshot:
     """The whole content of one file, or its absence."""
 
     content: bytes | None
-    status: os.stat_result | None = None
+    file: os.stat_result | None = None
+    """Mode and owner of the file that was read."""
 
     @property
     def digest(self) -> str:
@@ -47,9 +48,7 @@ def snapshot(place: Place, parent: int) -> Snapshot:
         OperationUnsupported: it is larger than 4 MiB.
         StaleRevision: it changed meanwhile.
     """
-    try:
-        os.stat(place.name, dir_fd=parent, follow_symlinks=False)
-    except FileNotFoundError:
+    if status(place, parent) is None:
         return Snapshot(None)
     with opened(place, parent) as descriptor:
         return read_whole(place, descriptor)
@@ -63,17 +62,17 @@ def opened(place: Place, parent: int) -> Iterator[int]:
         AccessDenied: it is no regular file, or may not be read.
         MissingResource: it is not there.
     """
+    # Opening a device may do something, so its kind is asked first and then again.
+    _demand_regular(place, status(place, parent))
     try:
-        # Opening a device may do something, so its kind is asked first and then again.
-        _demand_regular(place, os.stat(place.name, dir_fd=parent, follow_symlinks=False))
         descriptor = os.open(place.name, _READ, dir_fd=parent)
+        try:
+            _demand_regular(place, os.fstat(descriptor))
+            yield descriptor
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise refusal(place, error) from error
-    try:
-        _demand_regular(place, os.fstat(descriptor))
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def read_whole(place: Place, descriptor: int) -> Snapshot:
@@ -81,18 +80,27 @@ def read_whole(place: Place, descriptor: int) -> Snapshot:
     before = os.fstat(descriptor)
     if before.st_size > FILE_BYTES:
         raise OperationUnsupported(f"{place} is larger than {FILE_BYTES} bytes")
-    content = bytearray()
-    while chunk := os.read(descriptor, FILE_BYTES + 1 - len(content)):
-        content += chunk
-    if len(content) != before.st_size or _signs(before) != _signs(os.fstat(descriptor)):
+    content = _content(descriptor)
+    # A write sets the time when it begins, so only a second look sees one that goes on.
+    is_same = len(content) == before.st_size and content == _content(descriptor)
+    if not is_same or _signs(before) != _signs(os.fstat(descriptor)):
         raise StaleRevision(f"{place} changed while it was read; read it again")
-    return Snapshot(bytes(content), before)
+    return Snapshot(content, before)
 
 
-def _signs(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+def _content(descriptor: int) -> bytes:
+    content = bytearray()
+    while chunk := os.pread(descriptor, FILE_BYTES + 1 - len(content), len(content)):
+        content += chunk
+    return bytes(content)
 
 
-def _demand_regular(place: Place, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
+def _signs(file: os.stat_result) -> tuple[int, int, int]:
+    return file.st_size, file.st_mtime_ns, file.st_ctime_ns
+
+
+def _demand_regular(place: Place, file: os.stat_result | None) -> None:
+    if file is None:
+        raise MissingResource(f"{place} does not exist")
+    if not stat.S_ISREG(file.st_mode):
         raise AccessDenied(f"{place} is not a regular file")

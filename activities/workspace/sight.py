@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from activities.errors import MissingResource
 from activities.workspace.directory import Listing, listing
-from activities.workspace.paths import Place, entered
+from activities.workspace.paths import Place, entered, status
 from activities.workspace.revision import Snapshot, opened, read_whole
 from activities.workspace.window import Window, large_window
 from workflows.policy.resources import DEFAULT_LINES, DIRECTORY_ENTRIES, FILE_BYTES
@@ -35,14 +35,16 @@ def look(place: Place, first: int, count: int | None, budget: int) -> Sight:
         return listing(place, first, entries)
     try:
         with entered(place.parent) as parent:
-            status = os.stat(place.name, dir_fd=parent, follow_symlinks=False)
-            if not stat.S_ISDIR(status.st_mode):
+            found = status(place, parent)
+            if found is None:
+                return Snapshot(None)
+            if not stat.S_ISDIR(found.st_mode):
                 with opened(place, parent) as descriptor:
                     size = os.fstat(descriptor).st_size
                     if size <= FILE_BYTES:
                         return read_whole(place, descriptor)
                     window = large_window(descriptor, first, count or DEFAULT_LINES, budget)
                     return LargeFile(size, window)
-    except (FileNotFoundError, MissingResource):
+    except MissingResource:
         return Snapshot(None)
     return listing(place, first, entries)

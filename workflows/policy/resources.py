@@ -18,7 +18,7 @@ SNAPSHOT_BYTES = 16 * 1024 * 1024
 FILE_BYTES = 4 * 1024 * 1024
 """Limit 4 MiB before and after an edit."""
 
-SCAN_BYTES = 1024 * 1024 * 1024
+SCAN_BYTES = 256 * 1024 * 1024
 """How far a window into a larger file is looked for: reading must stay bounded (section 22)."""
 CONTEXT_LINES = 3
 """Unchanged lines on each side of a change, as in every unified diff."""
