@@ -73,12 +73,12 @@ def _explained(error: BaseException, *, debug: bool) -> int:
     if status == BROKEN_PIPE:
         _discard(1)
         return status
-    _flushed(status)
     if debug:
         traceback.print_exception(error)
     if message:
         complain(message)
-    return status
+    # Standard output may be what failed: that has been said then.
+    return _flushed(status, says_why=not message)
 
 
 def _account(error: BaseException) -> tuple[int, str]:
@@ -133,14 +133,14 @@ def _status_of(leaving: SystemExit) -> int:
     return FAILURE
 
 
-def _flushed(status: int) -> int:
+def _flushed(status: int, *, says_why: bool = True) -> int:
     """Flush standard output and return *status*, or the status of failing at that."""
     try:
         sys.stdout.flush()
     except OSError as error:
         _discard(1)
         flushing, message = _account_of_system(error)
-        if message:
+        if message and says_why:
             complain(message)
         return status or flushing
     return status

@@ -11,6 +11,7 @@ from importlib import import_module
 
 import click
 
+from cli import options
 from cli.application import Application
 from cli.failures import guarded
 
@@ -73,14 +74,14 @@ class LazyGroup(click.Group):
 @click.option(
     "--address",
     envvar="AUTOLITH_TEMPORAL_ADDRESS",
-    metavar="HOST:PORT",
+    type=options.HostPort(),
     help="Use this Temporal cluster instead of the embedded one.",
 )
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.option("--model", metavar="NAME", help="Model of the new conversation.")
 @click.option(
     "--permissions",
-    type=click.Choice(["ask", "sandbox", "full"]),
+    type=click.Choice(options.MODES),
     help="How commands are judged.",
 )
 @click.option("--workspace", metavar="DIR", help="Work there instead of here.")

@@ -1,5 +1,6 @@
 """Options and arguments that several commands share."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -7,7 +8,23 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+HOST = re.compile(r"[A-Za-z0-9._-]+")
+LAST_PORT = 65_535
 MODES = ("ask", "sandbox", "full")
+
+
+class HostPort(click.ParamType[str]):
+    """The address of a server: a name or a number, and a port."""
+
+    name = "HOST:PORT"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return *value* if it is one."""
+        host, _, port = value.rpartition(":")
+        is_host = bool(HOST.fullmatch(host)) or (host.startswith("[") and host.endswith("]"))
+        if not is_host or not port.isdecimal() or not 0 < int(port) <= LAST_PORT:
+            self.fail(f"{value!r} is no HOST:PORT", param, ctx)
+        return value
 
 
 def model(function: F) -> F:

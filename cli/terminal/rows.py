@@ -146,6 +146,8 @@ def _call(mark: str, style: str, tool: str, label: str, seconds: float | None, w
     took = "" if seconds is None else f" {duration(seconds)}"
     name = on_one_line(tool)
     room = width - len(mark) - len(took) - 1
+    if room < len(took):
+        took, room = "", width - len(mark) - 1
     said = clipped(f"{name} {on_one_line(label)}".rstrip(), room)
     row = Text(f"{mark} ", style)
     row.append(said[: len(name)], "bold")

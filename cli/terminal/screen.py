@@ -7,13 +7,14 @@ work.  Only this module writes to the terminal while a session runs.
 import asyncio
 import io
 import os
+import sys
 from collections.abc import Callable, Sequence
 
 from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
-from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindingsBase
 from prompt_toolkit.layout import (
     BufferControl,
@@ -25,7 +26,7 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.processors import BeforeInput
-from prompt_toolkit.output import Output
+from prompt_toolkit.output.vt100 import Vt100_Output
 from rich.console import Console
 from rich.text import Text
 
@@ -39,6 +40,7 @@ OTHER_ROWS = 4
 """Rows that the input and the status line need at least."""
 DRAFT_ROWS = 8
 PROMPT = "> "
+COMMON = Size(rows=24, columns=80)
 
 Rows = Sequence[Text]
 
@@ -54,8 +56,6 @@ class Screen:
         live: Callable[[int], Rows],
         status: Callable[[int], Text],
         question: Callable[[], str],
-        source: Input | None = None,
-        target: Output | None = None,
     ) -> None:
         self.draft = Buffer(multiline=True, history=history)
         self.answer = Buffer(multiline=False)
@@ -76,8 +76,10 @@ class Screen:
             layout=self._layout(),
             key_bindings=keys,
             erase_when_done=True,
-            input=source,
-            output=target,
+            # No question about the cursor's place: not every terminal answers it.
+            output=Vt100_Output(
+                sys.stdout, _terminal_size, term=os.environ.get("TERM"), enable_cpr=False
+            ),
         )
         self._application.ttimeoutlen = KEY_SECONDS
         self._application.timeoutlen = KEY_SECONDS
@@ -184,3 +186,9 @@ class Screen:
 
     def _status_text(self) -> AnyFormattedText:
         return ANSI(self._ansi(self._status(self.width)))
+
+
+def _terminal_size() -> Size:
+    """Return the terminal's size; one that does not know its own counts as common."""
+    found = os.get_terminal_size(sys.stdout.fileno())
+    return Size(rows=found.lines or COMMON.rows, columns=found.columns or COMMON.columns)

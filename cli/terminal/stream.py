@@ -49,11 +49,16 @@ class Stream:
         self._open = ""
         return remaining
 
+    def complete(self, text: str, width: int) -> list[Text]:
+        """Add what of *text* was not received, if it is this text."""
+        if text.startswith(self._received):
+            return self.add(text[len(self._received) :], width)
+        return []
+
     def finish(self, answer: str, width: int) -> list[Text]:
         """Return the rows of *answer* that are not on the screen yet, and forget it."""
         if answer.startswith(self._received):
-            finished = self.add(answer[len(self._received) :].rstrip(), width)
-            finished += self.flush(width)
+            finished = self.complete(answer.rstrip(), width) + self.flush(width)
         else:
             finished = self.flush(width)
             finished += rows.plain("[the answer as it was stored:]", width, "dim")

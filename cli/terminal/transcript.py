@@ -127,10 +127,13 @@ class Transcript:
     def _attempt_failed(self, event: Event) -> list[Text]:
         body, final = event.body, bool(event.body.get("final"))
         attempt = int(body["attempt"])
-        finished: list[Text] = []
+        finished = self._adopt(event)
+        self._attempt = (0, 0, 0)
+        # Whoever comes later reads no deltas any more; the event tells what they said.
+        finished += self._stream.complete(body.get("partial") or "", self._width)
         if self._stream.has_text:
             following = None if final else attempt + 1
-            finished = self._stream.cut(body["failure"], following, self._width)
+            finished += self._stream.cut(body["failure"], following, self._width)
             if not final:
                 return finished
         return finished + rows.failed_attempt(

@@ -1,0 +1,1 @@
+"""The command line: its failures, its renderers, its screen."""
