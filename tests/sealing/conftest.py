@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import Client, WorkflowHandle
-from temporalio.converter import DataConverter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
@@ -18,7 +17,7 @@ from tests.sealing.contracts import CANARY, Begin, Word
 from tests.sealing.workflows import ACTIVITIES, WORKFLOWS, Vault
 from worker.payloads import data_converter
 from worker.sealing.gate import GatedRunner
-from worker.sealing.keys import open_key_ring
+from worker.sealing.keys import KEY_FILE, open_key_ring
 
 RUNNER = GatedRunner(
     SandboxedWorkflowRunner(
@@ -37,7 +36,7 @@ class House:
     stranger: Client
     queue: str
     objects: Path
-    converter: DataConverter
+    key_file: Path
 
     async def vault(self, workflow_id: str = "") -> WorkflowHandle[Vault, Word]:
         """Start one vault."""
@@ -87,4 +86,4 @@ async def house(
         max_cached_workflows=50,
         max_heartbeat_throttle_interval=timedelta(milliseconds=100),
     ):
-        yield House(owner, stranger, queue, objects, converter)
+        yield House(owner, stranger, queue, objects, state / KEY_FILE)

@@ -51,3 +51,9 @@ class Word(Contract):
 
     text: str
     filler: str = ""
+
+
+class Kept(Contract):
+    """The result of an activity that somebody else completes."""
+
+    kept: str

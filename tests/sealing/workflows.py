@@ -5,11 +5,13 @@ from datetime import timedelta
 from temporalio import activity, workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import TimeoutError as ActivityTimeout
 
-from tests.sealing.contracts import CANARY, Ask, Begin, Look, Order, Tell, Word
+from tests.sealing.contracts import CANARY, Ask, Begin, Kept, Look, Order, Tell, Word
 
 ONCE = RetryPolicy(maximum_attempts=1)
 PATIENCE = timedelta(minutes=5)
+SOON = timedelta(seconds=1)
 
 
 @activity.defn
@@ -28,7 +30,7 @@ async def refuse(order: Order) -> Word:
 
 
 @activity.defn
-async def hang(order: Order) -> Word:
+async def hang(order: Order) -> Kept:
     """Heartbeat until somebody completes the activity from outside."""
     activity.heartbeat(Word(text=f"{CANARY} heartbeat {order.text}"))
     activity.raise_complete_async()
@@ -108,15 +110,18 @@ class Vault:
     async def depend(self, ask: Ask) -> Word:
         """Wait for an activity that somebody else completes, and say how it ended."""
         try:
-            return await workflow.execute_activity(
+            done = await workflow.execute_activity(
                 hang,
                 Order(command="order", text=ask.text),
                 activity_id=ask.text,
-                start_to_close_timeout=PATIENCE,
+                start_to_close_timeout=SOON if ask.text.startswith("impatient") else PATIENCE,
                 heartbeat_timeout=PATIENCE,
                 retry_policy=ONCE,
             )
+            return Word(text=done.kept)
         except ActivityError as error:
+            if isinstance(error.cause, ActivityTimeout):
+                return Word(text=f"timed out: {len(error.cause.last_heartbeat_details)}")
             return Word(text=f"failed: {_cause(error).type}")
 
     @workflow.update
