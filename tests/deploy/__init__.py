@@ -1,0 +1,1 @@
+"""The files of ``deploy/`` say nothing that the code does not know."""
