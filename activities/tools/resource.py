@@ -7,9 +7,9 @@ from activities.errors import MalformedUri, UnknownScheme
 from activities.tools.resource_kind import EditArguments, ReadArguments, ResourceKind
 from activities.tools.tool import Tool, ToolContext, ToolResult
 from workflows.contracts.tool import Concurrency, EffectClass
+from workflows.policy.resources import LABEL_CHARACTERS
 
 _URI = re.compile(r"([a-z][a-z0-9-]*):(.+)", re.DOTALL)
-LABEL_CHARACTERS = 120
 
 
 class ResourceRead(Tool[ReadArguments]):

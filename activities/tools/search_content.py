@@ -14,13 +14,13 @@ from pydantic import Field
 
 from activities.errors import InvalidArguments
 from activities.tools.match_page import MatchPage
-from activities.tools.search_paths import demand_line
+from activities.tools.search_paths import demand_line, labelled
 from activities.tools.tool import Arguments, Tool, ToolContext, ToolResult
 from activities.workspace.constraints import Constraints, read_constraints
 from activities.workspace.likeness import expressions, likeness
 from activities.workspace.matches import FileMatches, MatchReader
-from activities.workspace.paths import locate
-from activities.workspace.ripgrep import records, searching
+from activities.workspace.paths import demand_public, locate
+from activities.workspace.ripgrep import hidden, records, searching
 from workflows.contracts.tool import EffectClass
 from workflows.policy.searches import (
     DEFAULT_BUDGET_MS,
@@ -86,13 +86,14 @@ class SearchContent(Tool[SearchContentArguments]):
     async def run(self, arguments: SearchContentArguments, context: ToolContext) -> ToolResult:
         """Return one page of matches."""
         _demand_sense(arguments)
-        root, constraints = await asyncio.to_thread(_read_place, context.workspace, arguments)
+        root, constraints = await asyncio.to_thread(_read_place, context, arguments)
         page = MatchPage(
             arguments.max_results, arguments.max_matches_per_file, arguments.file_offset
         )
+        command = [*_options(arguments), *constraints.options, *hidden(root, context.state_root)]
         try:
             async with asyncio.timeout(arguments.time_budget_ms / 1_000):
-                files = _matches(root, arguments, constraints)
+                files = _matches(root, command, constraints)
                 if arguments.mode is Mode.FUZZY:
                     await _rank(files, arguments.query or "", page)
                 else:
@@ -107,7 +108,7 @@ class SearchContent(Tool[SearchContentArguments]):
     def label(self, arguments: SearchContentArguments) -> str:
         """Return ``search QUERY``, with the constraints."""
         where = f" in {arguments.constraints}" if arguments.constraints else ""
-        return f"search {' | '.join(arguments.texts)}{where}"
+        return labelled(f"search {' | '.join(arguments.texts)}{where}")
 
 
 def _demand_sense(arguments: SearchContentArguments) -> None:
@@ -123,19 +124,23 @@ def _demand_sense(arguments: SearchContentArguments) -> None:
         demand_line(text)
 
 
-def _read_place(workspace: Path, arguments: SearchContentArguments) -> tuple[Path, Constraints]:
-    constraints = read_constraints(workspace, arguments.constraints)
-    return locate(workspace, ".").root, constraints
+def _read_place(
+    context: ToolContext, arguments: SearchContentArguments
+) -> tuple[Path, Constraints]:
+    root = locate(context.workspace, ".").root
+    constraints = read_constraints(root, arguments.constraints)
+    for place in constraints.directories:
+        demand_public(place, context.state_root)
+    return root, constraints
 
 
 async def _matches(
-    root: Path, arguments: SearchContentArguments, constraints: Constraints
+    root: Path, command: list[str], constraints: Constraints
 ) -> AsyncGenerator[FileMatches, None]:
     """Yield every file with matches, in the order of paths; the last may be incomplete."""
     reader = MatchReader()
-    command = [*_options(arguments), *constraints.options, "--", *constraints.paths]
     async with (
-        searching(root, command) as process,
+        searching(root, [*command, "--", *constraints.paths]) as process,
         aclosing(records(process, b"\n", LONGEST_RECORD)) as found,
     ):
         async for record in found:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from activities.tools.search_paths import PageArguments, as_result, demand_line, walk
+from activities.tools.search_paths import PageArguments, as_result, demand_line, labelled, walk
 from activities.tools.tool import Tool, ToolContext, ToolResult
 from activities.workspace.closeness import Rank, rank
 from workflows.contracts.tool import EffectClass
@@ -33,9 +33,9 @@ class SearchFiles(Tool[SearchFilesArguments]):
         def ranked(path: str) -> Rank | None:
             return rank(arguments.query, path)
 
-        page = await walk(context.workspace, arguments, ranked)
+        page = await walk(context, arguments, ranked)
         return as_result(page, arguments, repr(arguments.query))
 
     def label(self, arguments: SearchFilesArguments) -> str:
         """Return ``find files QUERY``."""
-        return f"find files {arguments.query}"
+        return labelled(f"find files {arguments.query}")

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from activities.tools.search_paths import PageArguments, as_result, demand_line, walk
+from activities.tools.search_paths import PageArguments, as_result, demand_line, labelled, walk
 from activities.tools.tool import Tool, ToolContext, ToolResult
 from activities.workspace.closeness import Rank
 from activities.workspace.globs import read_glob
@@ -35,9 +35,9 @@ class SearchGlob(Tool[SearchGlobArguments]):
         def fitting(path: str) -> Rank | None:
             return (0, 0, path) if glob.matches(path) else None
 
-        page = await walk(context.workspace, arguments, fitting)
+        page = await walk(context, arguments, fitting)
         return as_result(page, arguments, repr(arguments.pattern))
 
     def label(self, arguments: SearchGlobArguments) -> str:
         """Return ``list PATTERN``."""
-        return f"list {arguments.pattern}"
+        return labelled(f"list {arguments.pattern}")

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 from pydantic import Field
 
 from activities.errors import InvalidArguments
-from activities.tools.tool import Arguments, ToolResult
+from activities.tools.tool import Arguments, ToolContext, ToolResult
 from activities.workspace.best import Best
 from activities.workspace.closeness import Rank
 from activities.workspace.names import listed, readable
 from activities.workspace.paths import locate
-from activities.workspace.ripgrep import records, searching
+from activities.workspace.ripgrep import hidden, records, searching
+from workflows.policy.resources import LABEL_CHARACTERS
 from workflows.policy.searches import (
     DEFAULT_RESULTS,
     LONGEST_BUDGET_MS,
@@ -45,15 +45,18 @@ class Page:
     is_complete: bool
 
 
-async def walk(workspace: Path, asked: PageArguments, rank: Callable[[str], Rank | None]) -> Page:
+async def walk(
+    context: ToolContext, asked: PageArguments, rank: Callable[[str], Rank | None]
+) -> Page:
     """Return the page of the files that *rank* accepts, in the order of their ranks."""
-    root = (await asyncio.to_thread(locate, workspace, ".")).root
+    root = (await asyncio.to_thread(locate, context.workspace, ".")).root
+    command = ["--files", "--null", *hidden(root, context.state_root)]
     best = Best((asked.page + 1) * asked.max_results)
     is_complete = False
     try:
         async with (
             asyncio.timeout(_WALK_BUDGET.total_seconds()),
-            searching(root, ["--files", "--null"]) as process,
+            searching(root, command) as process,
             aclosing(records(process, b"\0", _LONGEST_PATH)) as names,
         ):
             async for name in names:
@@ -92,6 +95,11 @@ def as_result(page: Page, asked: PageArguments, what: str) -> ToolResult:
         "complete": page.is_complete,
     }
     return ToolResult("\n".join([*rows, f"[{'; '.join(notes)}]"]), details)
+
+
+def labelled(text: str) -> str:
+    """Return *text* as the label of a row."""
+    return text if len(text) <= LABEL_CHARACTERS else f"{text[: LABEL_CHARACTERS - 3]}..."
 
 
 def demand_line(text: str) -> None:

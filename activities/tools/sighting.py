@@ -7,7 +7,7 @@ from activities.errors import StaleRevision
 from activities.store.observations import Observation
 from activities.tools.tool import ToolContext, ToolResult
 from activities.workspace.names import SCHEME
-from activities.workspace.paths import Place
+from activities.workspace.paths import Place, demand_public, locate
 from activities.workspace.ranges import Ranges
 from activities.workspace.revision import Snapshot
 from activities.workspace.snapshots import SnapshotDirectory
@@ -22,12 +22,30 @@ class Scene:
     snapshots: SnapshotDirectory
     key: str
     """Names the call, so that its repetition finds what it left behind."""
+    private: Path
+    """Autolith's own state, which no call reads or edits."""
 
     @classmethod
     def of(cls, context: ToolContext) -> "Scene":
         """Return the scene of a call."""
         snapshots = SnapshotDirectory(context.objects)
-        return cls(context.key.conversation, context.workspace, snapshots, context.key.execution)
+        return cls(
+            conversation=context.key.conversation,
+            workspace=context.workspace,
+            snapshots=snapshots,
+            key=context.key.execution,
+            private=context.state_root,
+        )
+
+    def locate(self, name: str) -> Place:
+        """Return the place that *name* leads to.
+
+        Raises:
+            AccessDenied: it is outside of the workspace, or Autolith's own.
+        """
+        place = locate(self.workspace, name)
+        demand_public(place, self.private)
+        return place
 
     def keep(self, place: Place, present: Snapshot, shown: Ranges) -> Observation:
         """Keep the content of *present* and return the observation of it."""

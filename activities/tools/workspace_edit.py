@@ -23,7 +23,7 @@ from activities.workspace.changes import difference, hunks, unified
 from activities.workspace.directory import Listing
 from activities.workspace.excerpts import excerpts, shows_all
 from activities.workspace.lines import kept, parse, written
-from activities.workspace.paths import Place, locate
+from activities.workspace.paths import Place
 from activities.workspace.publication import publish
 from activities.workspace.ranges import merged, within
 from activities.workspace.revision import MISSING, Snapshot, digest_of
@@ -65,7 +65,7 @@ def edit_file(
 
 
 def _editable(scene: Scene, name: str, base: Observation) -> Place:
-    place = locate(scene.workspace, name)
+    place = scene.locate(name)
     if place.is_repository_data:
         raise AccessDenied(f"{place} belongs to Git; change it with git through shell.run")
     if base.uri != place.identity:

@@ -6,7 +6,7 @@ from activities.tools.sighting import Scene, Sighting
 from activities.tools.tool import ToolResult
 from activities.workspace.directory import Listing
 from activities.workspace.lines import FileText, parse
-from activities.workspace.paths import Place, locate
+from activities.workspace.paths import Place
 from activities.workspace.revision import Snapshot
 from activities.workspace.sight import LargeFile, look
 from activities.workspace.window import Window, numbered
@@ -23,7 +23,7 @@ def view(scene: Scene, name: str, arguments: ReadArguments) -> Sighting:
         AccessDenied: it is outside of the workspace, or may not be read.
         InvalidArguments: the window begins after the end.
     """
-    place = locate(scene.workspace, name)
+    place = scene.locate(name)
     first = arguments.start_line or 1
     budget = READ_CHARACTERS - _NOTE_ROOM - len(place.uri)
     sight = look(place, first, arguments.line_count, budget)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from activities.workspace.lines import Splice
 from workflows.policy.resources import CONTEXT_LINES
 
-_COMPARED_LINES = 400
+_COMPARED_LINES = 200
 """Line by line comparison is quadratic; a longer middle counts as one replaced block."""
 
 

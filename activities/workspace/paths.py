@@ -82,6 +82,18 @@ def locate(workspace: Path, name: str) -> Place:
     return Place(root, target.relative_to(root).parts)
 
 
+def demand_public(place: Place, private: Path) -> None:
+    """Refuse what a workspace holds of Autolith's own state: keys and credentials.
+
+    Raises:
+        AccessDenied: *place* is in the directory *private*, which is in the workspace.
+    """
+    own = private.resolve()
+    inside = own != place.root and own.is_relative_to(place.root)
+    if inside and place.root.joinpath(*place.parts).is_relative_to(own):
+        raise AccessDenied(f"{place} belongs to Autolith")
+
+
 @contextmanager
 def entered(place: Place, *, create: bool = False) -> Iterator[int]:
     """Lend a descriptor of the directory at *place*, reached without following a link.

@@ -5,6 +5,7 @@ and respects ``.gitignore`` whether or not the workspace is a repository.
 """
 
 import asyncio
+import re
 import shutil
 import sysconfig
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -19,6 +20,7 @@ TOO_LONG = b""
 """Takes the place of a record that is longer than what is kept."""
 
 _SCRIPTS = Path(sysconfig.get_path("scripts"))
+_SPECIAL = re.compile(r"[][*?{}!\\]")
 _CHUNK = 64 * 1024
 _EXPLANATION_CHARACTERS = 400
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
@@ -33,6 +35,15 @@ _OPTIONS = (
     *(f"--glob=!{directory}" for directory in (".git", ".hg", ".jj", ".svn")),
 )
 _OUTSIDE_OF_A_REPOSITORY = ("--no-require-git", "--no-ignore-parent")
+
+
+def hidden(root: Path, private: Path) -> list[str]:
+    """Return what keeps a search below *root* out of the directory *private*."""
+    place = private.resolve()
+    if place == root or not place.is_relative_to(root):
+        return []
+    name = _SPECIAL.sub(r"\\\g<0>", place.relative_to(root).as_posix())
+    return [f"--glob=!/{name}/"]
 
 
 def find_ripgrep(scripts: Path = _SCRIPTS, path: str | None = None) -> str:

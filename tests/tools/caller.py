@@ -24,6 +24,7 @@ class Caller:
         self.conversation = conversation
         self.database = Database.open(f"sqlite:///{root / 'store.db'}")
         self.objects = ObjectDirectory(root / "objects")
+        self.state_root = root / "state"
         self._ordinal = 0
 
     def context(self, ordinal: int | None = None) -> ToolContext:
@@ -37,7 +38,7 @@ class Caller:
             workspace=self.workspace,
             database=self.database,
             objects=self.objects,
-            state_root=self.root,
+            state_root=self.state_root,
         )
 
     async def call(self, tool: Tool[Any], ordinal: int | None = None, **given: Any) -> ToolResult:

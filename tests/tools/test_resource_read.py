@@ -16,6 +16,8 @@ from activities.errors import (
     UnknownScheme,
 )
 from activities.tools.resource import ResourceRead
+from activities.tools.search_content import SearchContent
+from activities.tools.search_glob import SearchGlob
 from tests.tools.caller import KINDS, Caller
 from workflows.contracts.tool import Concurrency, EffectClass
 from workflows.policy.resources import FILE_BYTES, READ_CHARACTERS
@@ -379,3 +381,30 @@ def test_a_label_is_short() -> None:
     assert tool.label(tool.arguments(uri="workspace:src/a.py")) == "read src/a.py"
     assert tool.label(tool.arguments(uri="workspace:a", start_line=7)) == "read a:7"
     assert len(tool.label(tool.arguments(uri="workspace:" + "a/" * 400))) < 130
+
+
+async def test_autoliths_own_state_is_not_touched(caller: Caller) -> None:
+    """A workspace may be a home directory, and its keys are nobody's business."""
+    caller.state_root = caller.workspace / ".state [1]!"
+    caller.state_root.mkdir()
+    (caller.state_root / "key").write_text("needle\n")
+    (caller.workspace / "link").symlink_to(caller.state_root)
+    (caller.workspace / "f").write_text("needle\n")
+
+    for path in (".state%20[1]!/key", ".state%20[1]!/new", "link/key", "link"):
+        with pytest.raises(AccessDenied, match="belongs to Autolith"):
+            await caller.read(path)
+    with pytest.raises(AccessDenied, match="belongs to Autolith"):
+        await caller.call(SearchContent(), query="needle", constraints="link/")
+    found = await caller.call(SearchContent(), query="needle")
+    listed = await caller.call(SearchGlob(), pattern="*")
+    assert found.details["paths"] == listed.details["paths"] == ["f"]
+
+
+async def test_a_workspace_inside_of_the_state_is_ordinary(caller: Caller) -> None:
+    """An isolated checkout may live there."""
+    caller.state_root = caller.root
+    (caller.workspace / "f").write_text("needle\n")
+
+    assert "1|needle" in (await caller.read("f")).text
+    assert (await caller.call(SearchContent(), query="needle")).details["matches"] == 1

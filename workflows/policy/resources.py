@@ -18,6 +18,8 @@ SNAPSHOT_BYTES = 16 * 1024 * 1024
 FILE_BYTES = 4 * 1024 * 1024
 """Limit 4 MiB before and after an edit."""
 
+LABEL_CHARACTERS = 120
+"""A row's label stays on one line of a wide screen."""
 SCAN_BYTES = 256 * 1024 * 1024
 """How far a window into a larger file is looked for: reading must stay bounded (section 22)."""
 CONTEXT_LINES = 3

@@ -1,10 +1,8 @@
 """What a conversation remembers of what it saw, and for how long."""
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,14 +14,6 @@ from activities.workspace.snapshots import SnapshotDirectory
 from workflows.policy.resources import OBSERVATIONS_PER_KIND, SNAPSHOT_BYTES
 
 MIB = 1024 * 1024
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """A store of its own."""
-    database = Database.open(f"sqlite:///{tmp_path / 'store.db'}")
-    yield database
-    database.close()
 
 
 def seen(name: str, *, size: int = 0, kind: str = "workspace") -> Observation:
