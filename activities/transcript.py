@@ -1,4 +1,4 @@
-"""The end of a turn: every open call gets its result, and the record says how it ended."""
+"""The end of a turn: every open call and attempt is closed, and the record says how it ended."""
 
 from sqlalchemy import Column, Connection, select
 from temporalio import activity
@@ -6,14 +6,15 @@ from temporalio import activity
 from activities.attempt import attempt
 from activities.errors import AutolithError
 from activities.failures import as_failure
-from activities.store import calls, requests, turns
+from activities.store import calls, events, requests, turns
 from activities.store.database import Database
 from activities.store.events import Entry, append
+from activities.store.requests import AttemptRecord
 from activities.store.schema import CALLS, JOBS, MESSAGES
 from workflows.contracts.event import EventKind
 from workflows.contracts.item import ResultItem
-from workflows.contracts.key import CallKey
-from workflows.contracts.provider import FailureKind
+from workflows.contracts.key import CallKey, RequestKey
+from workflows.contracts.provider import FailureKind, RequestFailure
 from workflows.contracts.tool import CallStatus
 from workflows.contracts.turn import TurnClosed, TurnClosing, TurnOutcome
 from workflows.ports.transcript import TranscriptPort
@@ -47,6 +48,8 @@ class Transcript(TranscriptPort):
 def _close(tx: Connection, closing: TurnClosing) -> TurnClosed:
     for key, record in _open_calls(tx, closing):
         calls.conclude(tx, key, _settled(record, closing.outcome))
+    for lost in requests.open_attempts(tx, closing.key):
+        _settle_attempt(tx, closing, lost)
     if turns.close_turn(tx, closing):
         body = {
             "outcome": closing.outcome.value,
@@ -59,6 +62,31 @@ def _close(tx: Connection, closing: TurnClosing) -> TurnClosed:
         consumed=_reached(tx, closing, MESSAGES.c.id, closing.steering),
         delivered=_reached(tx, closing, JOBS.c.job, closing.deliveries),
     )
+
+
+def _settle_attempt(tx: Connection, closing: TurnClosing, record: AttemptRecord) -> None:
+    """Record a lost attempt that no later one could record, with what it had streamed."""
+    key = RequestKey(**dict(closing.key), request=record.request)
+    partial = events.partial_text(tx, key, record.attempt)
+    lost = RequestFailure(
+        kind=FailureKind.WORKER_LOST,
+        # Calls and hidden reasoning leave no text behind; the policy knew of them.
+        output_started=bool(partial) or closing.failure is FailureKind.STREAM_ABANDONED,
+    )
+    requests.end_lost_attempt(tx, key, record.attempt, lost)
+    entry = Entry.of(
+        key,
+        EventKind.ATTEMPT_FAILED,
+        attempt=record.attempt,
+        failure=lost.kind.value,
+        message=requests.LOST,
+        output_started=lost.output_started,
+        delay=None,
+        final=True,
+        partial=partial,
+    )
+    events.prune(tx, key)
+    append(tx, key.conversation, [entry])
 
 
 def _explanation(tx: Connection, closing: TurnClosing) -> str | None:

@@ -132,7 +132,7 @@ def _record_lost(tx: Connection, order: RequestOrder, lost: RequestFailure) -> N
     attempt = order.failures.attempt - 1
     requests.end_lost_attempt(tx, order.key, attempt, lost)
     before = order.model_copy(update={"failures": order.failures.minus(lost)})
-    _show_failure(tx, before, lost, "the worker was lost")
+    _show_failure(tx, before, lost, requests.LOST)
 
 
 def _show_failure(

@@ -11,6 +11,9 @@ from workflows.contracts.key import RequestKey, TurnKey
 from workflows.contracts.provider import RequestFailure, RequestReply
 from workflows.contracts.usage import Usage
 
+LOST = "the worker was lost"
+"""The explanation of an attempt that nobody can say more about."""
+
 
 class AttemptRecord(Contract):
     """One attempt, kept beside its request so that retries can be audited."""
@@ -118,8 +121,20 @@ def end_lost_attempt(tx: Connection, key: RequestKey, attempt: int, lost: Reques
         attempt,
         outcome=lost.kind.value,
         output_started=lost.output_started,
-        message="the worker was lost",
+        message=LOST,
     )
+
+
+def open_attempts(connection: Connection, key: TurnKey) -> list[AttemptRecord]:
+    """Return the attempts of a turn of which nobody has recorded the end, oldest first."""
+    row = ATTEMPTS.c
+    query = (
+        select(ATTEMPTS)
+        .where(row.conversation == key.conversation, row.turn == key.turn, row.outcome.is_(None))
+        .order_by(row.request, row.attempt)
+    )
+    rows = connection.execute(query).mappings()
+    return [AttemptRecord.model_validate(dict(found)) for found in rows]
 
 
 def attempts(connection: Connection, conversation: str) -> list[AttemptRecord]:

@@ -1,0 +1,1 @@
+"""The crash matrix: whatever dies, nothing is lost and nothing happens twice."""
