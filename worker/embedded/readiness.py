@@ -7,6 +7,7 @@ the pipe without a line means that the process has ended.
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -51,24 +52,20 @@ class Launch:
     ) -> None:
         self._log = log
         self._written = log.size()
-        self._reading, writing = os.pipe()
-        try:
+        with ExitStack() as closing, ExitStack() as undoing:
+            self._reading, writing = os.pipe()
+            undoing.callback(os.close, self._reading)
+            # Only the other process holds it then, so that its end is the pipe's end.
+            closing.callback(os.close, writing)
             output = log.open()
-            try:
-                self.watched = Watched.start(
-                    command,
-                    environ={**environ, VARIABLE: str(writing)},
-                    log=output,
-                    inherited=(writing,),
-                )
-            finally:
-                os.close(output)
-        except BaseException:
-            os.close(self._reading)
-            raise
-        finally:
-            # Only the other process holds it now, so that its end is the pipe's end.
-            os.close(writing)
+            closing.callback(os.close, output)
+            self.watched = Watched.start(
+                command,
+                environ={**environ, VARIABLE: str(writing)},
+                log=output,
+                inherited=(writing,),
+            )
+            undoing.pop_all()
 
     async def line(self) -> str:
         """Wait for the line; it is empty when the process ended without one."""
