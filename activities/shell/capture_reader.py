@@ -53,7 +53,11 @@ class CaptureReader:
             )
             if observed == written:
                 break
-        return StreamFigures(observed, written)
+        size = self.path.stat().st_size
+        if size < self.limit:
+            # Until it is full, the file itself tells, and is ahead of the count.
+            written = max(written, size)
+        return StreamFigures(max(observed, written), written)
 
     def retained(self) -> list[layout.Range]:
         """Return the ranges of the stream that can be read."""

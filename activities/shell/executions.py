@@ -19,7 +19,7 @@ from activities.errors import CommandFailed, StoreUnavailable
 from activities.shell import claim, outcome, processes, records
 from activities.shell.claim import Claim
 from activities.shell.environment import EXECUTION_VARIABLE
-from activities.shell.exits import exit_of
+from activities.shell.exits import watching
 from activities.shell.outcome import Outcome
 from activities.shell.specification import Specification
 from workflows.policy.commands import (
@@ -109,8 +109,8 @@ class Executions:
         """
         standing = self.look(execution)
         if standing.phase is Phase.RUNNING and standing.owner:
-            with exit_of(standing.owner.pid, standing.owner.start) as ended:
-                while not await _happens(ended, PROGRESS_EVERY.total_seconds()):
+            with watching(standing.owner.pid, standing.owner.start) as runner:
+                while not await runner.ends_within(PROGRESS_EVERY.total_seconds()):
                     while_running()
             standing = self.look(execution)
         if standing.phase is Phase.INTERRUPTED:
@@ -124,11 +124,11 @@ class Executions:
             return self.look(execution)
         standing = self.look(execution)
         if standing.phase is Phase.RUNNING and standing.owner:
-            with exit_of(standing.owner.pid, standing.owner.start) as ended:
-                _signal(standing.owner, signal.SIGTERM)
-                if not await _happens(ended, CANCEL_PATIENCE.total_seconds()):
-                    _signal(standing.owner, signal.SIGKILL)
-                    await ended.wait()
+            with watching(standing.owner.pid, standing.owner.start) as runner:
+                runner.send(signal.SIGTERM)
+                if not await runner.ends_within(CANCEL_PATIENCE.total_seconds()):
+                    runner.send(signal.SIGKILL)
+                    await runner.ended.wait()
         return await self.watch(execution)
 
     def _start(
@@ -165,30 +165,6 @@ def _outcome(directory: str) -> Outcome | None:
         # The machine went down while it was written: the claim's boot id will tell.
         return None
     return outcome.parse(record) if record else None
-
-
-async def _happens(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for *event* at most *seconds* and tell whether it came."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await event.wait()
-    except TimeoutError:
-        return False
-
-
-def _signal(owner: Claim, number: int) -> None:
-    """Signal the runner, and certainly no other process that has its pid by now."""
-    try:
-        descriptor = os.pidfd_open(owner.pid)
-    except ProcessLookupError:
-        return
-    try:
-        if owner.is_running:
-            signal.pidfd_send_signal(descriptor, number)
-    except ProcessLookupError:
-        return
-    finally:
-        os.close(descriptor)
 
 
 def _end_remains(directory: Path) -> None:

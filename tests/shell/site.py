@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from activities.shell import processes
-from activities.shell.captures import Capture, Captures
+from activities.shell.captures import Capture, Captures, find
 from activities.shell.environment import EXECUTION_VARIABLE
 from activities.shell.executions import Executions
 from activities.shell.invocation import executions_root
@@ -85,6 +85,13 @@ class Site:
         captures = Captures(self.database, self.executions.root)
         execution = self.context(ordinal).key.execution
         return await captures.register(execution, CONVERSATION, ("output",), self.limits)
+
+    def capture(self, ordinal: int = 0) -> Capture:
+        """Return the registered capture of the call at *ordinal*."""
+        execution = self.context(ordinal).key.execution
+        capture = self.database.read_now(lambda connection: find(connection, execution))
+        assert capture is not None
+        return capture
 
     def directory(self, ordinal: int = 0) -> Path:
         """Return the execution directory of the call at *ordinal*."""

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from activities.shell.captures import CaptureState
 from activities.shell.executions import Phase
 from tests.shell.site import Site, until
 from workflows.contracts.tool import CallStatus
@@ -119,6 +120,7 @@ async def test_an_impatient_second_cancellation_loses_nothing(site: Site) -> Non
         await running
 
     await until(lambda: site.survivors() == [])
+    await until(lambda: site.capture().state is CaptureState.FINISHED)
 
 
 async def test_a_command_cancelled_before_it_began_never_begins(site: Site) -> None:

@@ -1,9 +1,11 @@
 """The arithmetic of a capture file, against a plain model of it."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +81,31 @@ def test_torn_bytes_are_only_ever_taken_away(limit: int, written: int, torn: int
     for start, end in trusted:
         assert any(first <= start < end <= last for first, last in everything)
     assert not written or trusted[0][0] == 0
+
+
+@pytest.mark.parametrize("total", [3, 12, 13, 15, 16, 17, 40])
+def test_a_piece_that_was_written_and_not_counted_is_not_trusted(
+    tmp_path: Path, total: int
+) -> None:
+    """A runner killed between the two leaves no byte under a wrong offset."""
+    source, sink = os.pipe()
+    limit = 16 * layout.CHUNK
+    writer = CaptureWriter(str(tmp_path), "output", limit, source)
+    pieces = [bytes([number]) * layout.CHUNK for number in range(total)]
+    for piece in pieces:
+        counted = (tmp_path / "output.count").read_bytes()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(os.write, sink, piece)
+            while writer.observed < (piece[0] + 1) * layout.CHUNK:
+                writer.pump()
+    os.close(sink)
+    (tmp_path / "output.count").write_bytes(counted)
+
+    reader = CaptureReader(tmp_path / "output", limit)
+    stream = b"".join(pieces)
+    assert reader.retained()
+    for start, end in reader.retained():
+        assert reader.window(start, end - start).data == stream[start:end]
 
 
 @given(st.text(max_size=80), st.integers(1, 20))

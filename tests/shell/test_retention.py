@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from activities.errors import CommandFailed, MissingResource, UnknownOutcome
-from activities.shell.captures import Capture, CaptureState, find, mark_delivered
+from activities.shell.captures import CaptureState, mark_delivered
 from activities.store.schema import CAPTURES
 from tests.shell.site import CONVERSATION, Site
 from workflows.policy.captures import (
@@ -38,14 +38,6 @@ def room(*captures: HeldCapture, streams: int = 1) -> Allocation:
 def uri(ordinal: int) -> str:
     """Return the reference of the call at *ordinal*."""
     return f"shell-log:{CONVERSATION}.1.1.{ordinal}"
-
-
-def capture_of(site: Site, ordinal: int) -> Capture:
-    """Return the registered capture of the call at *ordinal*."""
-    execution = site.context(ordinal).key.execution
-    capture = site.database.read_now(lambda connection: find(connection, execution))
-    assert capture is not None
-    return capture
 
 
 def test_captures_younger_than_a_week_stay_while_there_is_room() -> None:
@@ -94,7 +86,7 @@ async def test_the_defaults_are_the_specs(site: Site) -> None:
         pruneable_after=timedelta(days=7),
     )
     await site.run("true", separate_output=True)
-    assert {stream.limit for stream in capture_of(site, 0).streams.values()} == {67_108_864}
+    assert {stream.limit for stream in site.capture(0).streams.values()} == {67_108_864}
 
 
 async def test_a_pruned_capture_says_so_and_its_command_stays_done(site: Site) -> None:
@@ -104,7 +96,7 @@ async def test_a_pruned_capture_says_so_and_its_command_stays_done(site: Site) -
     await site.run("true", site.context(1))
 
     assert not site.directory(0).exists()
-    assert capture_of(site, 0).state is CaptureState.PRUNED
+    assert site.capture(0).state is CaptureState.PRUNED
     with pytest.raises(MissingResource, match="was pruned by retention"):
         await site.read(uri(0))
     with pytest.raises(UnknownOutcome, match="its records were pruned"):
@@ -140,12 +132,12 @@ async def test_an_untold_job_is_kept_until_it_is_told(site: Site) -> None:
 
 async def test_a_terminated_turn_does_not_hold_its_reservation(site: Site) -> None:
     """A command that ended unobserved takes up its real size, not 64 MiB."""
-    site.limits = LIMITS.model_copy(update={"retained_bytes": 8 * MEGABYTE})
+    site.limits = LIMITS.model_copy(update={"retained_bytes": 6 * MEGABYTE})
     await site.detach("echo x")
     await site.executions.watch(site.context(0).key.execution)
 
     assert (await site.run("true", site.context(1))).text.startswith("exit 0")
-    assert {stream.limit for stream in capture_of(site, 1).streams.values()} == {4 * MEGABYTE}
+    assert {stream.limit for stream in site.capture(1).streams.values()} == {4 * MEGABYTE}
 
 
 async def test_the_captures_of_another_host_are_not_ours_to_prune(site: Site) -> None:
@@ -156,4 +148,4 @@ async def test_the_captures_of_another_host_are_not_ours_to_prune(site: Site) ->
 
     await site.run("true", site.context(1))
 
-    assert capture_of(site, 0).state is CaptureState.FINISHED
+    assert site.capture(0).state is CaptureState.FINISHED

@@ -109,6 +109,15 @@ async def test_the_host_can_be_read_and_not_written(site: Site, outside: Path) -
     assert [path.name for path in outside.iterdir()] == ["file"]
 
 
+async def test_no_power_is_left(site: Site) -> None:
+    """Root inside is an account like any other: it has no capability, and cannot get one."""
+    result = await isolated(site, "grep -E 'Cap(Prm|Eff|Bnd|Amb)|NoNewPrivs' /proc/self/status")
+
+    values = {line.split()[0]: line.split()[1] for line in result.text.splitlines()[1:]}
+    assert values.pop("NoNewPrivs:") == "1"
+    assert set(values.values()) == {"0" * 16}
+
+
 async def test_there_is_no_network(site: Site, server: int) -> None:
     """Neither the loopback of the host nor anything behind it."""
     connect = f"bash -c 'cat < /dev/tcp/127.0.0.1/{server}'"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from activities.errors import CommandFailed, UnknownOutcome
 from activities.shell import claim, processes, records
 from activities.shell.executions import Phase
+from activities.shell.exits import watching
 from activities.shell.processes import BOOT_VARIABLE
 from tests.shell.site import CONVERSATION, Site, kill, until
 
@@ -117,6 +119,16 @@ async def test_a_killed_runner_leaves_an_unknown_outcome(site: Site) -> None:
     assert window.text.endswith("\ncaptured\n")
 
 
+async def test_a_command_dies_with_its_runner(site: Site) -> None:
+    """Also when nobody watches: nothing runs on that nobody counts."""
+    await site.detach(f"echo $$ > pid; {HOLD}")
+    await until(lambda: (site.workspace / "pid").exists() and (site.workspace / "pid").read_text())
+    command = int((site.workspace / "pid").read_text())
+    kill(runner(site))
+
+    await until(lambda: (found := processes.find(command)) is None or not found.is_alive)
+
+
 async def test_a_runner_killed_in_a_flood_leaves_what_can_be_trusted(site: Site) -> None:
     """Counts are on disk after every piece, so even then they say what is there."""
     running = asyncio.create_task(site.run("yes 0123456789abcde"))
@@ -177,6 +189,9 @@ async def test_a_pid_that_is_used_again_is_not_the_runner(site: Site) -> None:
         records.publish(str(directory), records.CLAIM, record, durable=True)
 
         await site.executions.cancel(site.context().key.execution)
+        with watching(bystander.pid, start=1) as other:
+            other.send(signal.SIGKILL)
+            assert other.ended.is_set()
 
         assert site.executions.look(directory.name).phase is Phase.INTERRUPTED
         assert bystander.poll() is None
