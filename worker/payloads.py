@@ -77,7 +77,7 @@ class SealedDataConverter(DataConverter):
     does not know, which anybody may send.
     """
 
-    async def _decode_reference_payload_sequence(
+    async def _xdecode_reference_payload_sequence(
         self, payloads: Sequence[Payload]
     ) -> list[Payload]:
         # The SDK's own first step, in its place: references are never encoded here.
@@ -169,17 +169,18 @@ class _ContractJSON(PydanticJSONPlainPayloadConverter):
         return Payload(metadata={ENCODING: self.encoding.encode()}, data=content)
 
 
+# Made once: the SDK makes a converter for every context, several times an activity.
+_ENCODINGS: Final = tuple(
+    _ContractJSON() if isinstance(converter, JSONPlainPayloadConverter) else converter
+    for converter in DefaultPayloadConverter.default_encoding_payload_converters
+)
+
+
 class ContractPayloadConverter(CompositePayloadConverter):
     """Converts contracts, and raises what ends a turn, not a worker, for bad payloads."""
 
     def __init__(self) -> None:
-        ordinary = DefaultPayloadConverter.default_encoding_payload_converters
-        super().__init__(
-            *(
-                _ContractJSON() if isinstance(converter, JSONPlainPayloadConverter) else converter
-                for converter in ordinary
-            )
-        )
+        super().__init__(*_ENCODINGS)
 
     def from_payloads(
         self, payloads: Sequence[Payload], type_hints: list[type] | None = None
