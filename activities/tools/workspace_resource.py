@@ -6,6 +6,7 @@ call knows every revision that a result names.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from activities.errors import InvalidArguments, StaleRevision
 from activities.store import observations
@@ -45,8 +46,17 @@ class WorkspaceResource:
         scene = Scene.of(context)
         base = await _base(arguments, context)
         name = decoded(identifier)
-        sighting = await asyncio.to_thread(edit_file, scene, name, base, arguments.operations)
+        sighting = await _finished(lambda: edit_file(scene, name, base, arguments.operations))
         return await _given(sighting, scene, context, durable=True)
+
+
+async def _finished(work: Callable[[], Sighting]) -> Sighting:
+    """Run *work* in a thread.  A cancellation waits for it: nothing is written afterwards."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    finally:
+        await asyncio.wait([task])
 
 
 async def _base(arguments: EditArguments, context: ToolContext) -> Observation:

@@ -74,7 +74,7 @@ def locate(workspace: Path, name: str) -> Place:
         root = Path(os.path.realpath(workspace, strict=True))
     except OSError as error:
         raise MissingResource(
-            f"The workspace {workspace} cannot be opened: {error.strerror}"
+            f"The workspace {readable(str(workspace))} cannot be opened: {error.strerror}"
         ) from error
     target = Path(os.path.realpath(root / name))
     if not target.is_relative_to(root):

@@ -1,6 +1,8 @@
 """Calls tools as a conversation does: JSON arguments, a real store, real files."""
 
 import json
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ class Caller:
         self.workspace = workspace or root / "ws"
         self.workspace.mkdir(exist_ok=True)
         self.conversation = conversation
-        self.database = Database.open(f"sqlite:///{root / 'store.db'}")
+        self.database = Database.open(f"sqlite:///{_store_in(root)}")
         self.objects = ObjectDirectory(root / "objects")
         self.state_root = root / "state"
         self._ordinal = 0
@@ -82,6 +84,22 @@ class Caller:
         self.database.close()
         self.database = Database.open(self.database.url)
         self.objects = ObjectDirectory(self.objects.root)
+
+
+def _store_in(root: Path) -> Path:
+    """Return the path of a store, made from a copy: migrating takes longer than most tests."""
+    path = root / "store.db"
+    if not path.exists():
+        path.write_bytes(_empty_store())
+    return path
+
+
+@cache
+def _empty_store() -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "store.db"
+        Database.open(f"sqlite:///{path}").close()
+        return path.read_bytes()
 
 
 def replace(first: int, last: int, text: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -540,6 +541,27 @@ async def test_a_directory_that_cannot_be_written_is_reported(caller: Caller) ->
         subprocess.run(["chattr", "-i", directory], check=True)
 
     assert (directory / "f").read_text() == "a\n"
+
+
+async def test_a_cancelled_edit_is_over_when_it_ends(caller: Caller) -> None:
+    """It was published completely, and nothing happens to the file afterwards."""
+    file = caller.workspace / "f"
+    deadline = time.monotonic() + 60
+    while True:
+        file.write_bytes(b"line\n" * 500_000)
+        revision = await caller.revision("f")
+        call = asyncio.ensure_future(caller.edit("f", revision, after(1, "new")))
+        while len(list(caller.workspace.iterdir())) == 1 and not call.done():
+            await asyncio.sleep(0)
+        if call.cancel():  # Now it is between writing the new content and its end.
+            break
+        assert time.monotonic() < deadline
+
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+    assert file.read_bytes()[:14] == b"line\nnew\nline\n"
+    assert list(caller.workspace.iterdir()) == [file]
 
 
 async def test_old_revisions_and_their_contents_go(caller: Caller) -> None:
