@@ -4,7 +4,7 @@ from pydantic import Field
 
 from activities.tools.search_paths import PageArguments, as_result, demand_line, labelled, walk
 from activities.tools.tool import Tool, ToolContext, ToolResult
-from activities.workspace.closeness import Rank, rank
+from activities.workspace.closeness import Wanted
 from workflows.contracts.tool import EffectClass
 from workflows.policy.searches import LONGEST_QUERY
 
@@ -29,11 +29,7 @@ class SearchFiles(Tool[SearchFilesArguments]):
     async def run(self, arguments: SearchFilesArguments, context: ToolContext) -> ToolResult:
         """Return one page of paths."""
         demand_line(arguments.query)
-
-        def ranked(path: str) -> Rank | None:
-            return rank(arguments.query, path)
-
-        page = await walk(context, arguments, ranked)
+        page = await walk(context, arguments, Wanted(arguments.query).rank)
         return as_result(page, arguments, repr(arguments.query))
 
     def label(self, arguments: SearchFilesArguments) -> str:

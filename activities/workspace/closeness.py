@@ -7,25 +7,39 @@ letters in order, or nearly.  Smaller is better, and shorter paths win ties.
 import difflib
 
 NEARLY = 0.82
-"""How alike a misspelt word and a part of the file's name must be."""
+"""How alike a misspelt word and the file's name must be."""
+SHORTEST_MISSPELT = 4
+"""Shorter words are nearly anything."""
 
 Rank = tuple[int, int, str]
 
 
-def rank(query: str, path: str) -> Rank | None:
-    """Return the place of *path* among the answers to *query*, or None if it is none."""
-    folded = path.casefold()
-    total = 0
-    for word in query.casefold().split():
-        distance = _distance(word, folded)
-        if distance is None:
-            return None
-        total += distance
-    return total, len(path), path
+class Wanted:
+    """A query, prepared for very many paths."""
+
+    def __init__(self, query: str) -> None:
+        self._words = [(word, _matcher(word)) for word in query.casefold().split()]
+
+    def rank(self, path: str) -> Rank | None:
+        """Return the place of *path* among the answers, or None if it is none."""
+        folded = path.casefold()
+        name = folded.rpartition("/")[2]
+        total = 0
+        for word, matcher in self._words:
+            if _is_spread(word, folded):
+                total += _grade(word, name, folded)
+            elif _is_nearly(matcher, word, name):
+                total += _WORST
+            else:
+                return None
+        return total, len(path), path
 
 
-def _distance(word: str, path: str) -> int | None:
-    name = path.rpartition("/")[2]
+_WORST = 7
+
+
+def _grade(word: str, name: str, path: str) -> int:
+    """Return how far from exact *word* is, which occurs at least letter by letter."""
     grades = (
         word in (name, path),
         name.partition(".")[0] == word,
@@ -33,12 +47,9 @@ def _distance(word: str, path: str) -> int | None:
         word in name,
         word in path,
         _is_spread(word, name),
-        _is_spread(word, path),
+        True,
     )
-    for grade, holds in enumerate(grades):
-        if holds:
-            return grade
-    return len(grades) if _is_nearly(word, name) else None
+    return grades.index(True)
 
 
 def _is_spread(word: str, text: str) -> bool:
@@ -51,10 +62,17 @@ def _is_spread(word: str, text: str) -> bool:
     return True
 
 
-def _is_nearly(word: str, name: str) -> bool:
-    matcher = difflib.SequenceMatcher(b=word, autojunk=False)
-    for candidate in {name, name.partition(".")[0]}:
+def _matcher(word: str) -> difflib.SequenceMatcher[str]:
+    return difflib.SequenceMatcher(b=word, autojunk=False)
+
+
+def _is_nearly(matcher: difflib.SequenceMatcher[str], word: str, name: str) -> bool:
+    if len(word) < SHORTEST_MISSPELT:
+        return False
+    for candidate in (name, name.partition(".")[0]):
         matcher.set_seq1(candidate)
-        if matcher.quick_ratio() >= NEARLY and matcher.ratio() >= NEARLY:
+        # From the cheapest bound to the truth.
+        bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+        if all(bound() >= NEARLY for bound in bounds):
             return True
     return False
