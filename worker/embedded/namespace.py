@@ -20,19 +20,23 @@ RETENTION: Final = timedelta(days=30)
 _TIMEOUT: Final = 20.0
 
 
-async def prepare(binary: Path, address: str) -> None:
-    """Set retention and search attributes of the server at *address*.
+async def attribute_names() -> list[str]:
+    """Return the search attributes; their module is slow to import, so ask early."""
+    search = await asyncio.to_thread(import_module, "workflows.policy.search")
+    return [key.name for key in search.ALL]
+
+
+async def prepare(binary: Path, address: str, names: list[str]) -> None:
+    """Set retention and the search attributes *names* of the server at *address*.
 
     Raises:
         ServerFailedError: the server does not accept it.
     """
-    # The names are the SDK's typed keys, and the SDK is slow to import.
-    search = await asyncio.to_thread(import_module, "workflows.policy.search")
-    names = [word for key in search.ALL for word in ("--name", key.name, "--type", "Keyword")]
     keep = f"{RETENTION // timedelta(hours=1)}h"
+    keywords = [word for name in names for word in ("--name", name, "--type", "Keyword")]
     await asyncio.gather(
         _operate(binary, address, "namespace", "update", "--retention", keep),
-        _operate(binary, address, "search-attribute", "create", *names),
+        _operate(binary, address, "search-attribute", "create", *keywords),
     )
 
 

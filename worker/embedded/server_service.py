@@ -1,10 +1,11 @@
 """The server, kept running at one address, and recognised by the database it serves."""
 
+import asyncio
 from collections.abc import Callable
 
 from activities.errors import ServerFailedError, ServerUnreachableError
 from worker.embedded.cluster import served_cluster
-from worker.embedded.namespace import prepare
+from worker.embedded.namespace import attribute_names, prepare
 from worker.embedded.ports import Ports, listens
 from worker.embedded.process import Watched
 from worker.embedded.runtime_file import Runtime
@@ -32,9 +33,10 @@ class ServerService(Service):
 
     async def start(self) -> None:
         """Start the server where it was before, if that is free, and set it up."""
+        names = asyncio.create_task(attribute_names())
         self.watched, self.ports = await self._server.start(self.ports, frontend=self._port)
         try:
-            await prepare(self._server.binary.path, self.ports.address)
+            await prepare(self._server.binary.path, self.ports.address, await names)
             self.cluster = await served_cluster(self.ports.http)
         except (ServerFailedError, ServerUnreachableError) as error:
             await self.watched.stop(STOP)
