@@ -77,7 +77,7 @@ class SealedDataConverter(DataConverter):
     does not know, which anybody may send.
     """
 
-    async def _xdecode_reference_payload_sequence(
+    async def _decode_reference_payload_sequence(
         self, payloads: Sequence[Payload]
     ) -> list[Payload]:
         # The SDK's own first step, in its place: references are never encoded here.
