@@ -1,12 +1,16 @@
 """A conversation under test: real server, real workflows, scripted ports."""
 
 import asyncio
+import os
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
 from uuid import uuid4
 
-from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.testing import WorkflowEnvironment
 
 from tests.workflows.ports import ScriptedProvider, ScriptedTools, ScriptedTranscript
@@ -28,6 +32,7 @@ from workflows.conversation import ConversationWorkflow
 from workflows.policy import identity, queues, search
 
 DEADLINE_SECONDS = 30
+RECORDED_OF_A_KIND = 2
 
 
 @dataclass
@@ -39,6 +44,8 @@ class Conversation:
     tools: ScriptedTools = field(default_factory=ScriptedTools)
     transcript: ScriptedTranscript = field(default_factory=ScriptedTranscript)
     id: str = field(default_factory=lambda: uuid4().hex[:8])
+    recordings: ClassVar[Path | None] = None
+    """Where ``--record-histories`` keeps what a test has run."""
 
     @asynccontextmanager
     async def worker(self) -> AsyncGenerator[None]:
@@ -53,6 +60,8 @@ class Conversation:
             for worker in workers:
                 await stack.enter_async_context(worker)
             yield
+        if self.recordings is not None:
+            await record(client, self, self.recordings)
 
     @property
     def handle(self) -> "WorkflowHandle[ConversationWorkflow, None]":
@@ -116,3 +125,21 @@ class Conversation:
     async def until_idle(self, turns: int) -> ConversationStatus:
         """Wait until *turns* turns have run and none runs."""
         return await self.until(lambda status: status.turns >= turns and status.running is None)
+
+
+async def record(client: Client, conversation: Conversation, into: Path) -> None:
+    """Keep the histories of a conversation's workflows under the running test's name."""
+    test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0]
+    name = test.removeprefix("test_")
+    query = f"AutolithConversation = '{conversation.id}'"
+    counts: Counter[str] = Counter()
+    async for found in client.list_workflows(query):
+        kind = found.id.partition(":")[0]
+        counts[kind] += 1
+        if counts[kind] > RECORDED_OF_A_KIND:
+            continue
+        handle = client.get_workflow_handle(found.id, run_id=found.run_id)
+        history = await handle.fetch_history()
+        path = into / f"{name}.{kind}-{counts[kind]}.json"
+        path.write_text(history.to_json())
+        path.with_suffix(".id").write_text(f"{found.id}\n")

@@ -34,7 +34,7 @@ class Gate:
         """Answer when the test opens the gate."""
         self.reached.set()
         await self.opened.wait()
-        return RequestReply(key=order.key, calls=self.calls)  # type: ignore[arg-type]
+        return RequestReply(key=order.key, calls=self.calls)
 
 
 async def test_a_turn_alternates_requests_and_calls(dev_server: WorkflowEnvironment) -> None:
