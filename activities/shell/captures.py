@@ -80,7 +80,7 @@ class Captures:
         Raises:
             CommandFailed: running commands and untold results hold all the room.
             StoreUnavailable: nothing can be written, or removed to make room.
-            UnknownOutcome: it ran long ago, and its records are gone.
+            UnknownOutcome: it may have run before, and its records are gone.
         """
 
         def reserve(tx: Connection) -> Capture:
@@ -91,10 +91,11 @@ class Captures:
                 except OSError as error:
                     raise StoreUnavailable(f"No capture can be made: {error}") from error
                 known = find(tx, execution)
-            if known is None or known.state is CaptureState.PRUNED:
+            # Its directory would know whether it ran; without one, nobody does.
+            if known is None or not (self.root / execution).is_dir():
                 raise UnknownOutcome(
-                    f"{execution} was started before, and its records were pruned: "
-                    "inspect what it changed before you repeat it"
+                    "The command was admitted before, and its records are gone: inspect "
+                    "what it changed before you repeat it"
                 )
             return known
 

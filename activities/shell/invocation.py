@@ -88,7 +88,7 @@ class Invocation:
 
         Raises:
             CommandFailed: there is no room for its output, or no runner could start.
-            UnknownOutcome: it ran long ago, and its records are gone.
+            UnknownOutcome: it may have run before, and its records are gone.
         """
         streams = SEPARATE if command.separate else COMBINED
         capture = await self._captures.register(

@@ -99,7 +99,7 @@ async def test_a_pruned_capture_says_so_and_its_command_stays_done(site: Site) -
     assert site.capture(0).state is CaptureState.PRUNED
     with pytest.raises(MissingResource, match="was pruned by retention"):
         await site.read(uri(0))
-    with pytest.raises(UnknownOutcome, match="its records were pruned"):
+    with pytest.raises(UnknownOutcome, match="its records are gone"):
         await site.run("echo second >> effects")
     assert (site.workspace / "effects").read_text() == "first\n"
 

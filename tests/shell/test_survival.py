@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -233,6 +234,16 @@ async def test_a_withdrawn_execution_answers_cancelled(site: Site) -> None:
 
     assert result.text.startswith("cancelled\n")
     assert not (site.workspace / "effects").exists()
+
+
+async def test_a_command_whose_records_were_removed_is_unknown(site: Site) -> None:
+    """Somebody has tidied up by hand; that is no reason to run it again."""
+    await site.run(MARK)
+    shutil.rmtree(site.directory())
+
+    with pytest.raises(UnknownOutcome, match="its records are gone"):
+        await site.run(MARK)
+    assert effects(site) == 1
 
 
 async def test_a_runner_that_cannot_start_says_why(site: Site) -> None:
