@@ -5,6 +5,7 @@ without importing their modules, because the door to ``--help`` must stay light.
 """
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -35,6 +36,7 @@ def guarded(command: Callable[[], object], *, debug: Callable[[], bool]) -> int:
     so that a full disk or a closed pipe is a failure of the command.
     """
     plug_closed_streams()
+    _tolerate_any_text()
     try:
         status = command()
         sys.stdout.flush()
@@ -57,6 +59,13 @@ def plug_closed_streams() -> None:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
             setattr(sys, name, os.fdopen(descriptor, mode))
+
+
+def _tolerate_any_text() -> None:
+    """Write what the locale's encoding cannot hold as an escape, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def complain(message: str) -> None:

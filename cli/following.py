@@ -16,8 +16,8 @@ from activities.store import tail
 from activities.store.conversations import ConversationRecord
 from cli.conversations import RPC_TIMEOUT, Conversations
 from workflows.contracts.event import Event, EventKind
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.key import TurnKey
-from workflows.contracts.provider import FailureKind
 from workflows.contracts.turn import TurnOutcome
 from workflows.policy import identity
 

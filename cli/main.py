@@ -5,6 +5,7 @@ stays well under 150 ms.  Every file of ``cli/commands`` holds one command of th
 same name.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -128,4 +129,9 @@ def main(prog_name: str = "autolith", arguments: Sequence[str] | None = None) ->
         with autolith.make_context(prog_name, given, obj=app) as context:
             return autolith.invoke(context)
 
-    sys.exit(guarded(invoke, debug=lambda: app.debug))
+    status = guarded(invoke, debug=lambda: app.debug)
+    if "temporalio" in sys.modules:
+        # The SDK may abort in the interpreter's finalisation (temporal facts 6).
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)

@@ -38,7 +38,8 @@ def export(
         record = asyncio.run(database.read(lambda tx: read_record(tx, conversation_id)))
     text = as_markdown(record) if form == "markdown" else record.model_dump_json(indent=2) + "\n"
     if output is None:
-        click.echo(neutralise(text) if sys.stdout.isatty() else text, nl=False)
+        # Not through click, which takes colours out of what goes into a pipe.
+        sys.stdout.write(neutralise(text) if sys.stdout.isatty() else text)
     else:
         write_private(Path(output), text, replace=force)
 

@@ -13,7 +13,7 @@ from activities.store.conversations import ConversationRecord
 from cli.choice import Choice
 from cli.conversations import Conversations, how_to_resend
 from cli.failures import complain
-from workflows.contracts.conversation import ConversationStatus, Delivery
+from workflows.contracts.conversation import ConversationStatus, Delivery, Disposition, Receipt
 from workflows.contracts.permission import Answer
 
 
@@ -39,7 +39,10 @@ class Dialogue:
         """Hears why a message was not sent."""
         self._typed: asyncio.Queue[tuple[str, Delivery]] = asyncio.Queue()
         self._kept: asyncio.Queue[tuple[str, Delivery]] = asyncio.Queue()
-        self._undelivered: list[str] = []
+        self.undelivered: list[str] = []
+        """Messages that are kept, and that the engine has not taken yet."""
+        self.started = 0
+        """The newest turn that a message of ours has started."""
         if record is not None:
             self._has_begun.set()
 
@@ -55,28 +58,34 @@ class Dialogue:
                 message = await self.conversations.keep(await self._opened(), text, delivery)
             except AutolithError as error:
                 self.on_failure(f"not sent: {error}")
-                continue
-            self._undelivered.append(message)
-            self._kept.put_nowait((message, delivery))
+            else:
+                self.undelivered.append(message)
+                self._kept.put_nowait((message, delivery))
+            self._typed.task_done()
 
     async def deliver_kept(self) -> None:
         """Deliver each kept message, for ever."""
         while True:
             message, delivery = await self._kept.get()
-            record = await self._opened()
             try:
-                await self.conversations.submit(
-                    record,
-                    message,
-                    delivery=delivery,
-                    choice=self.choice if self.is_new else None,
-                    is_new=self.is_new,
-                )
+                receipt = await self._submit(message, delivery)
             except AutolithError as error:
                 self.on_failure(str(error))
             else:
                 self.is_new = False
-            self._undelivered.remove(message)
+                if receipt.disposition is Disposition.STARTED:
+                    self.started = receipt.turn or self.started
+            self.undelivered.remove(message)
+            self._kept.task_done()
+
+    async def _submit(self, message: str, delivery: Delivery) -> Receipt:
+        return await self.conversations.submit(
+            await self._opened(),
+            message,
+            delivery=delivery,
+            choice=self.choice if self.is_new else None,
+            is_new=self.is_new,
+        )
 
     async def configure(self, choice: Choice) -> None:
         """Change what later turns use; a conversation yet to begin begins with it."""
@@ -91,7 +100,13 @@ class Dialogue:
         return await self.conversations.status(self.record)
 
     async def cancel(self, turn: int | None, *, hold_queue: bool) -> None:
-        """Cancel *turn* if it still runs."""
+        """Cancel *turn* if it still runs, or whichever does.
+
+        What was typed before comes first: a message that arrives later would let go
+        of the queue again.
+        """
+        await self._typed.join()
+        await self._kept.join()
         if self.record is not None:
             await self.conversations.cancel(self.record, turn=turn, hold_queue=hold_queue)
 
@@ -110,7 +125,7 @@ class Dialogue:
         if self.record is None:
             return []
         record = self.record
-        lines = [how_to_resend(record, message) for message in self._undelivered]
+        lines = [how_to_resend(record, message) for message in self.undelivered]
         return [*lines, f"autolith attach {record.id}"]
 
     async def _opened(self) -> ConversationRecord:

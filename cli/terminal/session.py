@@ -90,16 +90,16 @@ class Session:
         """Deny the question, or cancel the turn."""
         if self.is_asked():
             self._answer(Answer.DENY.value)
-        elif self._watch.transcript.turn is not None:
+        elif self._watch.is_busy:
             self._run_errand(self._cancel(hold_queue=False))
 
     def interrupt(self) -> None:
         """Cancel and hold the queue; leave when there is nothing to cancel."""
-        runs = self._watch.transcript.turn is not None
-        forced = self._interrupts.press(cancels=runs)
+        is_busy = self._watch.is_busy
+        forced = self._interrupts.press(cancels=is_busy)
         if forced is not None:
             self._screen.leave(forced)
-        elif runs:
+        elif is_busy:
             self._run_errand(self._cancel(hold_queue=True))
         elif self._screen.draft.text:
             self._screen.draft.reset()
@@ -168,7 +168,7 @@ class Session:
                 await self._quit()
 
     async def _quit(self) -> None:
-        if self._watch.transcript.turn is not None:
+        if self._watch.is_busy:
             await self._cancel(hold_queue=False)
         self._screen.leave(SUCCESS)
 

@@ -42,6 +42,8 @@ class Transcript:
 
     turn: int | None = None
     """The turn that runs, as far as the events tell."""
+    newest: int = 0
+    """The newest turn that has begun."""
     model: str = ""
     questions: dict[str, Question] = field(default_factory=dict)
     waiting: dict[str, Event] = field(default_factory=dict)
@@ -90,6 +92,7 @@ class Transcript:
 
     def _turn_started(self, event: Event) -> list[Text]:
         self.turn, self._started = event.turn, event.at
+        self.newest = event.turn
         self.waiting.pop(event.body.get("message") or "", None)
         text = event.body.get("text")
         return [Text(), *rows.message(text, self._width)] if text else []

@@ -43,6 +43,14 @@ class Watch:
         """Return the works that have to run as long as the screen does."""
         return self._follow(), self._ask(), self._animate()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is a turn to cancel, or one about to begin."""
+        about_to_begin = self._dialogue.started > self.transcript.newest
+        return (
+            self.transcript.turn is not None or about_to_begin or bool(self._dialogue.undelivered)
+        )
+
     def look(self) -> None:
         """Ask the engine soon: something has just been asked of it."""
         self._look_now.set()
@@ -69,24 +77,24 @@ class Watch:
         await self._dialogue.conversations.engine(_answers)
         self.link = Link.CONNECTED
         while True:
-            asked_at = time.time()
+            asked_at, underway = time.time(), set(self._dialogue.undelivered)
             try:
                 self.status = await self._dialogue.status()
             except ConversationError:
                 # No workflow serves it: nothing runs, and the next message starts one.
                 self.status = None
-            await self._reconcile(asked_at)
+            await self._reconcile(asked_at, underway)
             pause = IDLE_LOOK if self.transcript.turn is None else BUSY_LOOK
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._look_now.wait(), pause)
             self._look_now.clear()
 
-    async def _reconcile(self, asked_at: float) -> None:
+    async def _reconcile(self, asked_at: float, underway: set[str]) -> None:
         """Let go of what the engine does not know, once the events had their chance."""
         status, turn = self.status, self.transcript.turn
         if not self._dialogue.is_new:
             known = set(status.queue + status.steering) if status else set()
-            self.transcript.forget_waiting(known, before=asked_at)
+            self.transcript.forget_waiting(known | underway, before=asked_at)
         if turn is not None and (status is None or status.running != turn):
             await asyncio.sleep(BUSY_LOOK)
             if self.transcript.turn == turn:

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from tests.cli.command import Account
+from tests.cli.running import Running
 
 
 @pytest.fixture
@@ -15,8 +16,17 @@ def account(tmp_path: Path) -> Account:
     return Account(tmp_path / "home")
 
 
-def processes_of(account: Account) -> Iterator[psutil.Process]:
-    """Yield every living process of *account*."""
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """An account with a runtime that several tests share; each has conversations of its own."""
+    own = Running(tmp_path_factory.mktemp("running") / "home")
+    own.begin()
+    yield own
+    own.end()
+    assert [process.cmdline() for process in _processes_of(own)] == []
+
+
+def _processes_of(account: Account) -> Iterator[psutil.Process]:
     for process in psutil.process_iter():
         try:
             home = process.environ().get("HOME")

@@ -11,6 +11,7 @@ from rich.cells import get_character_cell_size
 SEQUENCE = re.compile(r"\x1b\[([?>]?)([0-9;]*)([A-Za-z])|\x1b([=>78])|\x1b\]([^\x07]*)\x07")
 IGNORED = frozenset("hlmnuqt")
 """Modes, colours, reports: they move nothing."""
+COLOURS = frozenset((*range(30, 39), *range(40, 49), *range(90, 98)))
 MOVES = {"A": (-1, 0), "B": (1, 0), "C": (0, 1), "D": (0, -1)}
 
 
@@ -23,6 +24,8 @@ class Emulator:
         self._row, self._column = 0, 0
         self._wraps = True
         self._rest = ""
+        self.colours = 0
+        """How many sequences asked for a colour."""
 
     def feed(self, text: str) -> None:
         """Take what the program wrote; a sequence may come in pieces."""
@@ -85,6 +88,7 @@ class Emulator:
             return
         numbers = [int(number) if number else 0 for number in parameters.split(";")]
         top = max(len(self._lines) - self.rows, 0)
+        self.colours += action == "m" and any(number in COLOURS for number in numbers)
         if action == "J":
             self._erase_below(numbers[0], top)
         elif action == "K":
