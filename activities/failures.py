@@ -3,7 +3,8 @@
 from temporalio.exceptions import ApplicationError
 
 from activities.errors import AutolithError
-from workflows.contracts.provider import FailureKind, RequestFailure
+from workflows.contracts.failure import FailureKind
+from workflows.contracts.provider import RequestFailure
 
 WORKER_LOST = FailureKind.WORKER_LOST.value
 """The type of the failure that a new worker reports for its predecessor's attempts."""

@@ -12,9 +12,10 @@ from activities.store.events import Entry, append
 from activities.store.requests import AttemptRecord
 from activities.store.schema import CALLS, JOBS, MESSAGES
 from workflows.contracts.event import EventKind
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.item import ResultItem
 from workflows.contracts.key import CallKey, RequestKey
-from workflows.contracts.provider import FailureKind, RequestFailure
+from workflows.contracts.provider import RequestFailure
 from workflows.contracts.tool import CallStatus
 from workflows.contracts.turn import TurnClosed, TurnClosing, TurnOutcome
 from workflows.ports.transcript import TranscriptPort

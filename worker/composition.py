@@ -31,7 +31,7 @@ def tool_registry(roots: Roots) -> ToolRegistry:
     """Return every tool of a session."""
     workspace, shell_log = WorkspaceResource(), ShellLog()
     kinds = {kind.scheme: kind for kind in (workspace, shell_log)}
-    private = (roots.state, roots.data, roots.config)
+    private = (roots.config, roots.data, roots.state, roots.cache)
     return ToolRegistry(
         [
             ResourceRead(kinds),

@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack, closing
 
 from activities.configuration.locations import Roots, host_id
 from activities.errors import AutolithError
+from activities.shell import sandbox
 from worker.composition import compose
 from worker.connection import connect
 from worker.embedded.readiness import announce
@@ -32,6 +33,7 @@ def main(address: str, roots: Roots, environ: Mapping[str, str] = os.environ) ->
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
+    log.setLevel(logging.INFO)
     _hide_environment()
     try:
         asyncio.run(_serve(address, roots, environ))
@@ -53,6 +55,7 @@ async def _serve(address: str, roots: Roots, environ: Mapping[str, str]) -> None
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    log.info("starting as pid %d", os.getpid())
     inflight = roots.state / "inflight"
     inflight.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
@@ -64,8 +67,12 @@ async def _serve(address: str, roots: Roots, environ: Mapping[str, str]) -> None
         )
         for worker in workers:
             await stack.enter_async_context(worker)
-        await recover(client, inflight, queues.SHARED)
+        log.info("polling at %s", address)
+        revived = await recover(client, inflight, queues.SHARED)
+        log.info("ready; reported %d attempts of lost workers", revived)
         announce(environ)
+        # The first question whether there is a sandbox runs a process; ask it now.
+        await asyncio.to_thread(sandbox.available)
         await stop.wait()
 
 

@@ -8,13 +8,8 @@ continues as new; while that happens, requests are turned away with ``draining``
 the client repeats them under the same id.
 """
 
-from collections import deque
-from collections.abc import Coroutine
-from typing import Any
-
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError
-from temporalio.workflow import ChildWorkflowHandle
+from temporalio.exceptions import ApplicationError
 
 from workflows.closing import close_turn
 from workflows.contracts.conversation import (
@@ -31,10 +26,10 @@ from workflows.contracts.conversation import (
     StatusQuery,
     Submission,
 )
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.job import JobOutcome, JobStarted
 from workflows.contracts.key import TurnKey
 from workflows.contracts.permission import PermissionAnswer, PermissionRequest
-from workflows.contracts.provider import FailureKind
 from workflows.contracts.turn import (
     JobNotice,
     Steering,
@@ -46,10 +41,8 @@ from workflows.contracts.turn import (
 from workflows.history import history_is_long
 from workflows.inbox import Inbox
 from workflows.job_ledger import JobLedger
-from workflows.policy import identity, search, timeouts
-from workflows.turn import TurnWorkflow
-
-TurnHandle = ChildWorkflowHandle[TurnWorkflow, TurnReport]
+from workflows.policy import identity, search
+from workflows.running_turn import RunningTurn, ignore_absence
 
 
 @workflow.defn
@@ -64,21 +57,15 @@ class ConversationWorkflow:
         self._inbox = Inbox(start.state)
         self._jobs = JobLedger(start.state.jobs)
         self._last_outcome = start.state.last_outcome
-        self._running: TurnKey | None = None
+        self._running: RunningTurn | None = None
         self._questions: dict[str, PermissionRequest] = {}
-        self._outbox: deque[Steering | JobNotice | PermissionAnswer] = deque()
-        self._stop_requested = False
-        self._cancelled_jobs: deque[str] = deque()
         self._draining = False
 
     @workflow.run
     async def run(self, start: ConversationStart) -> None:  # noqa: ARG002 -- see __init__
         """Run one turn after the other, for ever."""
         while True:
-            await workflow.wait_condition(
-                lambda: self._inbox.is_due or bool(self._cancelled_jobs) or history_is_long()
-            )
-            await self._cancel_jobs()
+            await workflow.wait_condition(lambda: self._inbox.is_due or history_is_long())
             if history_is_long():
                 await self._continue_as_new()
             if self._inbox.is_due:
@@ -88,14 +75,15 @@ class ConversationWorkflow:
     def submit(self, submission: Submission) -> Receipt:
         """Take a message exactly once and say where it went."""
         running = self._running
+        self._turns = max(self._turns, submission.turns)
         steering = len(self._inbox.steering)
         receipt = self._inbox.take(
             submission,
-            running=None if running is None else running.turn,
+            running=None if running is None else running.key.turn,
             next_turn=self._turns + 1,
         )
         if running is not None and len(self._inbox.steering) > steering:
-            self._outbox.append(Steering(key=running, message=receipt.message))
+            running.tell(Steering(key=running.key, message=receipt.message))
         return receipt
 
     @submit.validator
@@ -103,16 +91,16 @@ class ConversationWorkflow:
         self._check(submission.conversation)
 
     @workflow.update
-    def cancel(self, cancellation: Cancellation) -> CancellationReceipt:
+    async def cancel(self, cancellation: Cancellation) -> CancellationReceipt:
         """Cancel the running turn or one job, and say what was found."""
         if cancellation.job is not None:
-            return self._cancel_job(cancellation.job)
+            return await self._cancel_job(cancellation.job)
         running = self._running
-        if running is None or cancellation.turn not in (None, running.turn):
+        if running is None or cancellation.turn not in (None, running.key.turn):
             return CancellationReceipt()
-        self._stop_requested = True
+        running.stop()
         self._inbox.held = self._inbox.held or cancellation.hold_queue
-        return CancellationReceipt(turn=running.turn)
+        return CancellationReceipt(turn=running.key.turn)
 
     @cancel.validator
     def _check_cancellation(self, cancellation: Cancellation) -> None:
@@ -122,8 +110,8 @@ class ConversationWorkflow:
     def decide(self, decision: Decision) -> DecisionReceipt:
         """Answer an open question.  The first answer counts."""
         question = self._questions.pop(decision.request, None)
-        if question is not None:
-            self._outbox.append(PermissionAnswer(key=question.key, answer=decision.answer))
+        if question is not None and self._running is not None:
+            self._running.tell(PermissionAnswer(key=question.key, answer=decision.answer))
             self._show_waiting()
         return DecisionReceipt(request=decision.request, accepted=question is not None)
 
@@ -152,7 +140,7 @@ class ConversationWorkflow:
     @workflow.signal
     def ask(self, question: PermissionRequest) -> None:
         """Hear a question of the running turn."""
-        if self._running is not None and question.key.turn == self._running.turn:
+        if self._running is not None and question.key.turn == self._running.key.turn:
             self._questions[question.id] = question
             self._show_waiting()
 
@@ -167,74 +155,31 @@ class ConversationWorkflow:
         """Pass the end of a job on to the running turn, or keep it for the next one."""
         is_news = outcome.conversation == self._id and self._jobs.end(outcome)
         if is_news and self._running is not None:
-            self._outbox.append(JobNotice(key=self._running, job=outcome.job))
+            self._running.tell(JobNotice(key=self._running.key, job=outcome.job))
 
     async def _run_turn(self, opening: QueuedMessage) -> None:
-        """Run one turn, passing on what arrives for it, and take its report."""
+        """Run one turn and take its report."""
         self._turns += 1
         key = TurnKey(conversation=self._id, turn=self._turns)
-        self._running = key
-        try:
-            handle = await self._start_turn(key, opening)
-            await self._serve_turn(handle)
-            report = await handle
-        except ChildWorkflowError:
-            # Terminated from outside, or a defect: the record is closed in its place.
+        start = TurnStart(
+            key=key,
+            message=opening.message,
+            host=self._start.host,
+            model=self._start.model,
+            effort=self._start.effort,
+            mode=self._start.mode,
+            answerable=opening.answerable,
+            deliveries=self._jobs.owed,
+        )
+        self._running = RunningTurn(key)
+        report = await self._running.run(start)
+        if report is None:
             report = await self._close_for_turn(key)
         self._running = None
         self._take_report(report)
 
-    async def _start_turn(self, key: TurnKey, opening: QueuedMessage) -> TurnHandle:
-        return await workflow.start_child_workflow(
-            TurnWorkflow.run,
-            TurnStart(
-                key=key,
-                message=opening.message,
-                host=self._start.host,
-                model=self._start.model,
-                effort=self._start.effort,
-                mode=self._start.mode,
-                answerable=opening.answerable,
-                deliveries=self._jobs.owed,
-            ),
-            id=identity.turn(key),
-            task_timeout=timeouts.WORKFLOW_TASK,
-            # A conversation that is terminated must not leave commands running.
-            parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
-            search_attributes=search.attributes("turn", self._id),
-            static_summary=f"turn {key.turn}",
-        )
-
-    async def _serve_turn(self, handle: TurnHandle) -> None:
-        while not handle.done():
-            await workflow.wait_condition(
-                lambda: (
-                    handle.done()
-                    or bool(self._outbox)
-                    or self._stop_requested
-                    or bool(self._cancelled_jobs)
-                )
-            )
-            await self._cancel_jobs()
-            if self._stop_requested and not handle.done():
-                self._stop_requested = False
-                await _ignore_absence(workflow.get_external_workflow_handle(handle.id).cancel())
-            while self._outbox and not handle.done():
-                await self._forward(handle, self._outbox.popleft())
-
-    async def _forward(
-        self, handle: TurnHandle, letter: Steering | JobNotice | PermissionAnswer
-    ) -> None:
-        """Signal the turn.  If it has just ended, its report tells what it missed."""
-        match letter:
-            case Steering():
-                await _ignore_absence(handle.signal(TurnWorkflow.steer, letter))
-            case JobNotice():
-                await _ignore_absence(handle.signal(TurnWorkflow.notify, letter))
-            case PermissionAnswer():
-                await _ignore_absence(handle.signal(TurnWorkflow.answer, letter))
-
     async def _close_for_turn(self, key: TurnKey) -> TurnReport:
+        """Close the record of a turn that was terminated, or failed by a defect."""
         closing = TurnClosing(
             key=key,
             outcome=TurnOutcome.FAILED,
@@ -255,23 +200,16 @@ class ConversationWorkflow:
         """Let go of what belonged to the turn; what it missed waits for the next one."""
         self._inbox.requeue_missed(report.consumed)
         self._jobs.settle(report.delivered)
-        self._outbox.clear()
         self._questions.clear()
-        self._stop_requested = False
         self._last_outcome = report.outcome
         self._show_waiting()
 
-    def _cancel_job(self, job: str) -> CancellationReceipt:
+    async def _cancel_job(self, job: str) -> CancellationReceipt:
         if not self._jobs.is_running(job):
             return CancellationReceipt()
-        self._cancelled_jobs.append(job)
+        handle = workflow.get_external_workflow_handle(identity.job(self._id, job))
+        await ignore_absence(handle.cancel())
         return CancellationReceipt(job=job)
-
-    async def _cancel_jobs(self) -> None:
-        while self._cancelled_jobs:
-            job = self._cancelled_jobs.popleft()
-            handle = workflow.get_external_workflow_handle(identity.job(self._id, job))
-            await _ignore_absence(handle.cancel())
 
     async def _continue_as_new(self) -> None:
         self._draining = True
@@ -307,7 +245,7 @@ class ConversationWorkflow:
             mode=self._start.mode,
             host=self._start.host,
             turns=self._turns,
-            running=None if self._running is None else self._running.turn,
+            running=None if self._running is None else self._running.key.turn,
             queue=tuple(queued.message for queued in self._inbox.queue),
             steering=tuple(self._inbox.steering),
             held=self._inbox.held,
@@ -315,11 +253,3 @@ class ConversationWorkflow:
             jobs=self._jobs.records,
             last_outcome=self._last_outcome,
         )
-
-
-async def _ignore_absence(message: Coroutine[Any, Any, None]) -> None:
-    """Await a message to a workflow that may just have ended."""
-    try:
-        await message
-    except FailureError:
-        workflow.logger.info("a message came after its workflow had ended")

@@ -12,8 +12,8 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 
 from workflows.closing import close_turn
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.permission import PermissionAnswer
-from workflows.contracts.provider import FailureKind
 from workflows.contracts.turn import (
     JobNotice,
     Steering,

@@ -15,12 +15,12 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
 from workflows.contracts.conversation import ConversationSignal
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.job import JobRecord, JobStart, JobStarted
 from workflows.contracts.key import CallKey, RequestKey
 from workflows.contracts.permission import Answer, PermissionAnswer, PermissionRequest, Verdict
 from workflows.contracts.provider import (
     AcceptedCall,
-    FailureKind,
     FailureTally,
     RequestFailure,
     RequestOrder,

@@ -51,9 +51,8 @@ def publish_form(path: Path, value: Form) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             Path(temporary).replace(path)
-        except BaseException:
+        finally:
             Path(temporary).unlink(missing_ok=True)
-            raise
         _sync_directory(path.parent)
     except OSError as error:
         raise UnwritableRootError(f"{path}: cannot be written: {error.strerror}") from error

@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from activities.errors import MalformedReply, ToolError
+from activities.errors import ToolError
 from activities.provider.adapter import ModelReply, ReplyCall
+from activities.provider.errors import MalformedReply
 from activities.store.calls import CallRecord
 from activities.tools.registry import ToolRegistry
 from workflows.contracts.item import AssistantItem, CallItem, Item, ReasoningItem, ResultItem

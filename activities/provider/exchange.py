@@ -10,9 +10,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select, update
 
-from activities.errors import ConversationError, ProviderError
+from activities.errors import ConversationError
 from activities.provider.acceptance import Acceptance, Accepted
 from activities.provider.adapter import ModelReply
+from activities.provider.errors import ProviderError
+from activities.shell import captures
 from activities.store import calls, conversations, events, items, jobs, messages, requests, turns
 from activities.store.events import Entry
 from activities.store.schema import CALLS, ITEMS, JOBS
@@ -167,7 +169,8 @@ def _deliver(tx: Connection, order: RequestOrder) -> None:
         if claimed is messages.Claim.ELSEWHERE:
             raise ConversationError("The message was delivered by an earlier turn")
         if claimed is not messages.Claim.HERE:
-            turns.open_turn(tx, key, order.opening)
+            if not turns.open_turn(tx, key, order.opening):
+                raise ConversationError(f"Turn {key.turn} was opened by another message")
             place += _put_message(tx, order, order.opening, claimed, place)
     for message in order.steering:
         claimed = messages.claim(tx, key, message)
@@ -193,6 +196,7 @@ def _deliver_job(tx: Connection, order: RequestOrder, job: str, place: int) -> i
     claim = update(JOBS).where(fresh & JOBS.c.turn.is_(None))
     if not tx.execute(claim.values(turn=key.turn, request=key.request)).rowcount:
         return 0
+    captures.mark_delivered(tx, note.execution)
     state = note.state.value if note.state else "unknown"
     text = f"Job {job} ({note.label}) ended: {state}.\n{note.text or ''}"
     events.append(tx, key.conversation, [Entry.of(key, EventKind.NOTICE, text=text, job=job)])

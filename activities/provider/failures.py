@@ -12,7 +12,7 @@ from typing import Any
 
 import pydantic_core
 
-from activities.errors import (
+from activities.provider.errors import (
     ProviderError,
     ProviderOverloaded,
     ProviderRefused,

@@ -12,31 +12,21 @@ from temporalio import activity
 
 from activities import inflight
 from activities.attempt import attempt
-from activities.errors import (
-    AutolithError,
-    ConfigurationError,
-    IncompleteReply,
-    ProviderError,
-)
+from activities.errors import AutolithError, ConfigurationError
 from activities.failures import as_failure
 from activities.provider import exchange
 from activities.provider.acceptance import Accepting
 from activities.provider.adapter import Delta, ModelReply, Prompt
 from activities.provider.delta_batch import DeltaBatch
+from activities.provider.errors import IncompleteReply, NotSent, ProviderError
 from activities.provider.exchange import Opening
 from activities.provider.registry import ServedModel
 from activities.provider.system_prompt import system_prompt
 from activities.store.database import Database
 from activities.store.history_cache import HistoryCache
 from activities.tools.registry import ToolRegistry
-from workflows.contracts.provider import FailureKind, RequestOrder, RequestReply
+from workflows.contracts.provider import RequestOrder, RequestReply
 from workflows.ports.provider import ProviderPort
-
-
-class NotSent(ProviderError):
-    """The request could not even be sent; asking again would not help."""
-
-    kind = FailureKind.CONFIGURATION
 
 
 class Inference(ProviderPort):

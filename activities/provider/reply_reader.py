@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pydantic_core
 
-from activities.errors import (
+from activities.provider.adapter import ModelReply
+from activities.provider.errors import (
     IncompleteReply,
     MalformedReply,
     ProviderError,
@@ -16,7 +17,6 @@ from activities.errors import (
     StreamInterrupted,
     TransportFailure,
 )
-from activities.provider.adapter import ModelReply
 from activities.provider.failures import Transmission, stream_failure
 from activities.provider.replies import ReplyAssembly, first_choice
 from activities.provider.streaming import EventDecoder, OversizedEvent, ServerEvent

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict
 from activities.store.database import Database
 from activities.store.objects import ObjectDirectory
 from workflows.contracts.key import CallKey
+from workflows.contracts.permission import Grant
 from workflows.contracts.tool import (
     CallStatus,
     Concurrency,
     EffectClass,
-    Grant,
     JobHandoff,
     ToolDeclaration,
 )
@@ -46,7 +46,7 @@ class ToolContext:
     database: Database
     objects: ObjectDirectory
     state_root: Path
-    grant: Grant | None = None
+    grant: Grant = Grant.FULL
     resumption: Resumption = Resumption.RUN
     """ADOPT when an earlier attempt may have left a process behind."""
     progress: Callable[[str], None] = lambda _line: None

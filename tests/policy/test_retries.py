@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.key import RequestKey
-from workflows.contracts.provider import FailureKind, FailureTally, RequestFailure
+from workflows.contracts.provider import FailureTally, RequestFailure
 from workflows.policy.retries import LONGEST_WAIT, decide
 
 KEY = RequestKey(conversation="c", turn=1, request=1)

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import httpx
 
-from activities.errors import ProviderError
 from activities.provider.adapter import Delta, DeltaKind, ModelReply, Prompt
 from activities.provider.chat_completions import ChatCompletions
+from activities.provider.errors import ProviderError
 from tests.provider.loopback import Answer, Loopback, loopback
 from workflows.contracts.item import UserItem
 

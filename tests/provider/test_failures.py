@@ -6,7 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from activities.errors import (
+from activities.provider.errors import (
     IncompleteReply,
     MalformedReply,
     ProviderOverloaded,

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.errors import ProviderError, RateLimited
 from activities.provider.chat_completions import ChatCompletions
+from activities.provider.errors import ProviderError, RateLimited
 from tests.provider.asking import KEY, Asked, ask, ask_server
 from tests.provider.loopback import Answer, loopback
 

@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from activities.errors import (
-    StreamInterrupted,
-)
 from activities.provider.adapter import DeltaKind
+from activities.provider.errors import StreamInterrupted
 from tests.provider.asking import ask_bytes
 from tests.provider.loopback import DONE, calls, event, text
 

@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.errors import (
-    ProviderRefused,
-    StreamInterrupted,
-)
 from activities.provider.adapter import DeltaKind
+from activities.provider.errors import ProviderRefused, StreamInterrupted
 from activities.provider.scripted.reader import parse_script
 from activities.provider.scripted.server import serve
 from tests.provider.playing import HELLO, send, tool_round, user

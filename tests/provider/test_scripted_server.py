@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.errors import (
-    PortTakenError,
+from activities.errors import PortTakenError
+from activities.provider.adapter import Delta, Prompt
+from activities.provider.errors import (
     ProviderOverloaded,
     ProviderRefused,
     RateLimited,
     StreamInterrupted,
     TransportFailure,
 )
-from activities.provider.adapter import Delta, Prompt
 from activities.provider.scripted.reader import parse_script
 from activities.provider.scripted.server import serve
 from tests.provider.asking import ask

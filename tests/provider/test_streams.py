@@ -7,11 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.errors import (
-    StreamInterrupted,
-    TransportFailure,
-)
 from activities.provider.chat_completions import ChatCompletions
+from activities.provider.errors import StreamInterrupted, TransportFailure
 from tests.provider.asking import KEY, PROMPT, ask, ask_bytes, ask_server
 from tests.provider.loopback import DONE, RESET, Answer, event, loopback, text
 from workflows.contracts.usage import Usage

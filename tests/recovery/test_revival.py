@@ -16,7 +16,7 @@ from tests.recovery.test_journal import die_in_the_middle
 from tests.recovery.work import Poke, Stretch, Stretching, Waiting, converter
 from worker.journal import take_abandoned
 from worker.recovery import recover
-from workflows.contracts.provider import FailureKind
+from workflows.contracts.failure import FailureKind
 
 POKE = Poke(command="poke")
 FIRST_TASK = ("execution started", "task scheduled", "task started", "task completed")

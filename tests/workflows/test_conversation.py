@@ -11,9 +11,10 @@ from temporalio.testing import WorkflowEnvironment
 from tests.workflows.harness import Conversation
 from tests.workflows.ports import ScriptedProvider, ScriptedTools, answers, call, fails
 from workflows.contracts.conversation import Delivery, Disposition
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.job import JobState
 from workflows.contracts.permission import Answer, Grant, Verdict
-from workflows.contracts.provider import FailureKind, RequestFailure, RequestOrder, RequestReply
+from workflows.contracts.provider import RequestFailure, RequestOrder, RequestReply
 from workflows.contracts.tool import CallReport, CallStatus, JobHandoff, ToolOrder
 from workflows.contracts.turn import TurnOutcome
 

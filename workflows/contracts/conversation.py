@@ -46,6 +46,9 @@ class Submission(Contract):
     delivery: Delivery = Delivery.QUEUE
     answerable: bool = True
     """False for a client that cannot answer questions (``autolith run``)."""
+    turns: int = 0
+    """The newest turn that the store knows: a conversation which was started again from
+    an older state must not give a turn's number away a second time."""
 
 
 class Receipt(Contract):

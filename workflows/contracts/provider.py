@@ -1,29 +1,12 @@
 """One numbered provider request, as the workflow sees it: no text, ever."""
 
 from datetime import timedelta
-from enum import StrEnum
 
 from workflows.contracts.base import Contract
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.key import RequestKey
 from workflows.contracts.permission import PermissionMode, Verdict
 from workflows.contracts.tool import Concurrency, EffectClass
-
-
-class FailureKind(StrEnum):
-    """Why an attempt failed; the typed names of domain reference 15.5 and 22b."""
-
-    TRANSPORT = "transport"
-    STREAM_INTERRUPTED = "stream-interrupted"
-    OVERLOADED = "overloaded"
-    RATE_LIMITED = "rate-limited"
-    UNAUTHORIZED = "unauthorized"
-    REFUSED = "refused"
-    INCOMPLETE = "incomplete"
-    MALFORMED = "malformed"
-    WORKER_LOST = "worker-lost"
-    STREAM_ABANDONED = "stream-abandoned"
-    INTERNAL = "internal"
-    CONFIGURATION = "configuration"
 
 
 class RequestFailure(Contract):
@@ -47,6 +30,12 @@ class FailureTally(Contract):
         if failure.output_started:
             return self.model_copy(update={"after_output": self.after_output + 1})
         return self.model_copy(update={"before_output": self.before_output + 1})
+
+    def minus(self, failure: RequestFailure) -> "FailureTally":
+        """Return the tally as it was before *failure* was counted."""
+        if failure.output_started:
+            return self.model_copy(update={"after_output": self.after_output - 1})
+        return self.model_copy(update={"before_output": self.before_output - 1})
 
     @property
     def attempt(self) -> int:

@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 from workflows.contracts.base import Contract
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.key import TurnKey
 from workflows.contracts.permission import PermissionMode
-from workflows.contracts.provider import FailureKind
 
 
 class TurnOutcome(StrEnum):

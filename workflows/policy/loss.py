@@ -3,7 +3,8 @@
 from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.exceptions import TimeoutError as AttemptTimedOut
 
-from workflows.contracts.provider import FailureKind, RequestFailure
+from workflows.contracts.failure import FailureKind
+from workflows.contracts.provider import RequestFailure
 
 
 def lost(error: ActivityError) -> RequestFailure | None:

@@ -14,8 +14,9 @@ import hashlib
 from datetime import timedelta
 
 from workflows.contracts.base import Contract
+from workflows.contracts.failure import FailureKind
 from workflows.contracts.key import RequestKey
-from workflows.contracts.provider import FailureKind, FailureTally, RequestFailure
+from workflows.contracts.provider import FailureTally, RequestFailure
 
 RETRIES_BEFORE_OUTPUT = 6
 """Up to six times while nothing has been produced."""
