@@ -6,7 +6,7 @@ import pytest
 
 from tests.crash.conftest import Begin
 from tests.product.harness import Product
-from tests.product.replies import PARTIAL, TEXT, reply, silent, stalls
+from tests.product.replies import HEAD_START, PARTIAL, TEXT, reply, silent, stalls
 from workflows.contracts.event import EventKind
 
 pytestmark = pytest.mark.timeout(300)
@@ -48,8 +48,7 @@ async def test_after_some_output(product: Product, begin: Begin, after: int) -> 
 
 async def test_after_the_last_byte_but_before_it_is_stored(product: Product, begin: Begin) -> None:
     """An answer that nobody wrote down is asked for again, and counted as one more attempt."""
-    # Whoever polls in this loop wakes before a timer that ends later, so the lock is there first.
-    talk = await begin(replace(ANSWER, first_delay=0.5))
+    talk = await begin(replace(ANSWER, first_delay=HEAD_START))
     await talk.say()
     await talk.until_asked()
     with product.locked_store():
@@ -68,7 +67,7 @@ async def test_after_the_answer_is_stored_but_before_it_is_reported(
     product: Product, begin: Begin
 ) -> None:
     """An answer that is paid for is found, and never asked for again."""
-    talk = await begin(replace(ANSWER, first_delay=0.5))
+    talk = await begin(replace(ANSWER, first_delay=HEAD_START))
     await talk.say()
     await talk.until_asked()
     with product.halted("server"):

@@ -18,7 +18,9 @@ from activities.provider.registry import ENDPOINT_VARIABLE
 from activities.provider.scripted.script import Reply
 from activities.provider.scripted.server import ScriptedProvider, serve
 from activities.shell.environment import EXECUTION_VARIABLE, is_secret
+from activities.shell.processes import BOOT_VARIABLE
 from activities.store.database import Database
+from cli.choice import MODEL_VARIABLE
 from cli.conversations import Conversations
 from cli.engine import Engine
 from tests.product.replies import script
@@ -34,6 +36,8 @@ REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 90.0
 """Seconds until a wait has failed: the machine may be slow and busy."""
 PAUSE = 0.01
+MODEL = "scripted"
+"""What a conversation gets that names no model."""
 T = TypeVar("T")
 
 
@@ -43,8 +47,10 @@ class Product:
     def __init__(
         self,
         place: Path,
+        environment: pytest.MonkeyPatch,
         supervisor: Callable[[int], Sequence[str]] = supervisor_command,
     ) -> None:
+        self._environment = environment
         # Below the ephemeral range, so that it is still free when the next test's model serves.
         self._provider_port = Ports.draw().frontend
         self._supervisor = supervisor
@@ -54,6 +60,7 @@ class Product:
             "HOME": str(self.home),
             "PYTHONPATH": str(REPOSITORY),
             ENDPOINT_VARIABLE: f"http://127.0.0.1:{self._provider_port}/v1",
+            MODEL_VARIABLE: MODEL,
         }
         self.roots = Roots.of(self.environ)
         self.roots.create()
@@ -67,13 +74,16 @@ class Product:
         engine = Engine(self.roots, None, patience=PATIENCE, on_waiting=self.waits.append)
         return Conversations(self.database, engine, self.roots)
 
-    async def up(self, **environ: str) -> Runtime:
-        """Start what is missing."""
+    async def up(self) -> Runtime:
+        """Start what is missing.
+
+        The environment of the tests is the product's from then on: a client in this very
+        process starts a supervisor, and compares keys and endpoints, like any other command.
+        """
+        for name, value in self.environ.items():
+            self._environment.setenv(name, value)
         return await ensure_running(
-            self.roots,
-            timeout=PATIENCE,
-            environ={**self.environ, **environ},
-            command=self._supervisor,
+            self.roots, timeout=PATIENCE, environ=self.environ, command=self._supervisor
         )
 
     async def close(self) -> None:
@@ -131,12 +141,15 @@ class Product:
         """Kill *service* and wait until another process serves."""
         await self.until_back(service, self.kill(service))
 
-    def kill_everything(self) -> None:
-        """End every process of this installation at once, as a power failure would."""
+    async def reboot(self, boot: str) -> None:
+        """Cut the power, and start again under the boot id *boot*."""
         first = [self.process(service).pid for service in ("supervisor", "server", "worker")]
         others = [process.pid for process in self.processes() if process.pid not in first]
         for pid in first + others:
             os.kill(pid, signal.SIGKILL)
+        await self.until("silence", lambda: not self.processes())
+        self.environ[BOOT_VARIABLE] = boot
+        await self.up()
 
     def processes(self) -> list[psutil.Process]:
         """Return every living process that was started for this installation."""
@@ -182,11 +195,11 @@ class Product:
 
         return await until(what, ask, self.story)
 
-    async def command(self, *words: str, **environ: str) -> asyncio.subprocess.Process:
+    async def command(self, *words: str) -> asyncio.subprocess.Process:
         """Start ``autolith WORDS`` as a person would in a terminal of their own."""
         return await asyncio.create_subprocess_exec(
             *own_command(sys.executable, *words),
-            env={**self.environ, **environ},
+            env=self.environ,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -229,18 +242,12 @@ async def until(what: str, fact: Callable[[], Awaitable[T | None]], story: Calla
 async def installed(
     place: Path, supervisor: Callable[[int], Sequence[str]] = supervisor_command
 ) -> AsyncIterator[Product]:
-    """Bring a product up below *place*, and end it with everything it has started.
-
-    The environment of the tests is the product's for that long: a client in this very
-    process starts a supervisor, and compares keys and endpoints, like any other command.
-    """
-    product = Product(place, supervisor)
+    """Bring a product up below *place*, and end it with everything it has started."""
     with pytest.MonkeyPatch.context() as environment:
         for name in list(os.environ):
             if is_secret(name) or name.startswith("AUTOLITH_"):
                 environment.delenv(name)
-        for name, value in product.environ.items():
-            environment.setenv(name, value)
+        product = Product(place, environment, supervisor)
         try:
             await product.up()
             yield product

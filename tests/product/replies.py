@@ -27,6 +27,12 @@ SHOWN = 3
 PARTIAL = "".join(WORDS[:SHOWN])
 """What is there of it after three pieces."""
 FOR_EVER = 86_400.0
+HEAD_START = 0.5
+"""The first delay of a reply before which a test has to get something done.
+
+The model answers in the event loop of the test.  Whoever waits there for the request
+wakes long before this timer, and what he does then without awaiting comes first.
+"""
 
 
 def script(*replies: Reply) -> Script:

@@ -1,6 +1,5 @@
 """One conversation with the product, and everything that can be seen of it."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,8 @@ from activities.store.items import PlacedItem
 from activities.store.requests import AttemptRecord
 from cli.choice import Choice
 from cli.conversations import Conversations
-from tests.product.harness import Product, until
+from tests.product.harness import MODEL, Product, until
+from workflows.contracts.conversation import ConversationStatus
 from workflows.contracts.event import DELTAS, Event, EventKind
 from workflows.contracts.item import CallItem, ResultItem, UserItem
 from workflows.contracts.key import TurnKey
@@ -24,7 +24,6 @@ from workflows.contracts.permission import Answer, PermissionMode
 from workflows.policy import identity
 
 T = TypeVar("T")
-MODEL = "scripted"
 
 
 class Talk:
@@ -136,6 +135,14 @@ class Talk:
         deltas = (e for e in self.seen if e.kind is EventKind.TEXT)
         return "".join(e.body["text"] for e in deltas if e.body["attempt"] == attempt)
 
+    async def until_status(self, fact: Callable[[ConversationStatus], bool]) -> None:
+        """Wait until the engine says *fact* of where the conversation stands."""
+
+        async def ask() -> bool:
+            return fact(await self.product.conversations.status(self.record))
+
+        await until("the status", ask, self._story)
+
     async def ended(self, turn: int = 1) -> tuple[str, str | None]:
         """Wait for the end of a turn and return its outcome and failure."""
         event = await self.event(EventKind.TURN_ENDED, turn=turn)
@@ -150,6 +157,10 @@ class Talk:
     def all(self, kind: EventKind) -> list[dict[str, Any]]:
         """Return the bodies of the events of *kind* that were seen."""
         return [event.body for event in self.seen if event.kind is kind]
+
+    def calls(self) -> list[Event]:
+        """Return the calls that were seen to be accepted."""
+        return [event for event in self.seen if event.kind is EventKind.CALL]
 
     async def attempts(self) -> list[AttemptRecord]:
         """Return every recorded attempt."""
@@ -234,10 +245,3 @@ def _ordinals(
     placed: Sequence[PlacedItem], kind: type[CallItem] | type[ResultItem]
 ) -> list[tuple[int, int, int]]:
     return [(p.turn, p.request, p.item.ordinal) for p in placed if isinstance(p.item, kind)]
-
-
-async def drained(process: asyncio.subprocess.Process) -> int:
-    """Wait for the end of *process*, whatever it still writes."""
-    await process.communicate()
-    assert process.returncode is not None
-    return process.returncode
