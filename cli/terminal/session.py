@@ -55,7 +55,9 @@ class Session:
         loop.add_signal_handler(signal.SIGTERM, self._screen.leave, TERMINATED)
         loop.add_signal_handler(signal.SIGHUP, self._screen.leave, HUNG_UP)
         works = (*self._watch.works(), self._dialogue.keep_typed(), self._dialogue.deliver_kept())
-        lasting = {asyncio.create_task(self._lasting(work)) for work in works}
+        lasting = {asyncio.create_task(work) for work in works}
+        for task in lasting:
+            task.add_done_callback(self._end_with)
         if not (self._dialogue.is_new or self._dialogue.choice.is_empty):
             self._run_errand(self._configure(self._dialogue.choice))
         try:
@@ -221,27 +223,19 @@ class Session:
         errand = asyncio.create_task(self._errand(work))
         self._errands.add(errand)
         errand.add_done_callback(self._errands.discard)
+        errand.add_done_callback(self._end_with)
 
     async def _errand(self, work: Coroutine[Any, Any, None]) -> None:
         """Do one thing that was asked for; a failure of ours is a line and no more."""
         try:
-            await self._lasting(work, passing=AutolithError)
+            await work
         except AutolithError as error:
             self._complain(str(error))
         self._screen.refresh()
 
-    async def _lasting(
-        self,
-        work: Coroutine[Any, Any, None],
-        *,
-        passing: type[Exception] | tuple[type[Exception], ...] = (),
-    ) -> None:
-        """Do what a session cannot live without: any failure but *passing* ends it."""
-        try:
-            await work
-        except passing:
-            raise
-        except Exception as error:  # noqa: BLE001 -- handed to whoever runs the session
+    def _end_with(self, task: asyncio.Task[None]) -> None:
+        """End the session with the failure of a task, for whoever runs the session."""
+        if not task.cancelled() and (error := task.exception()):
             self._screen.fail(error)
 
     def _on_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
