@@ -119,18 +119,19 @@ class Conversations:
         Raises:
             Undelivered: it did not, but the message is kept and can be sent again.
         """
-        submission = Submission(
-            command="submit",
-            conversation=record.id,
-            message=message,
-            delivery=delivery,
-            answerable=answerable,
-        )
         choice = choice or Choice()
         try:
             if not is_new and not choice.is_empty:
                 await self.configure(record, choice)
             start = await self._start(record, choice)
+            submission = Submission(
+                command="submit",
+                conversation=record.id,
+                message=message,
+                delivery=delivery,
+                answerable=answerable,
+                turns=start.state.turns,
+            )
             await self._engine.agree_on_environment()
             return await self._engine.ask(
                 lambda client: client.execute_update_with_start_workflow(
@@ -252,8 +253,9 @@ class Conversations:
 
     async def _start(self, record: ConversationRecord, choice: Choice) -> ConversationStart:
         """Return how the conversation starts, should its workflow not run (any more)."""
-        known = await self.database.read(lambda tx: turns.all_turns(tx, record.id))
-        model = await self.database.read(lambda tx: requests.last_model(tx, record.id))
+        newest, model = await self.database.read(
+            lambda tx: (turns.newest(tx, record.id), requests.last_model(tx, record.id))
+        )
         return ConversationStart(
             conversation=record.id,
             host=record.host,
@@ -261,7 +263,7 @@ class Conversations:
             effort=choice.effort,
             mode=choice.mode or PermissionMode.ASK,
             workspace_digest=digest_of(record.workspace, self._roots),
-            state=ConversationState(turns=known[-1].turn if known else 0),
+            state=ConversationState(turns=newest),
         )
 
 

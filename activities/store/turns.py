@@ -2,7 +2,7 @@
 
 import time
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from activities.store.insertion import insert_once
 from activities.store.schema import TURNS
@@ -48,6 +48,12 @@ def close_turn(tx: Connection, closing: TurnClosing) -> bool:
         "failure": None if closing.failure is None else closing.failure.value,
     }
     return tx.execute(update(TURNS).where(open_).values(**values)).rowcount == 1
+
+
+def newest(connection: Connection, conversation: str) -> int:
+    """Return the number of the newest turn, 0 when there was none."""
+    query = select(func.max(TURNS.c.turn)).where(TURNS.c.conversation == conversation)
+    return connection.execute(query).scalar_one() or 0
 
 
 def all_turns(connection: Connection, conversation: str) -> list[TurnRecord]:

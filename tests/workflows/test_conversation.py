@@ -10,13 +10,14 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.workflows.harness import Conversation
 from tests.workflows.ports import ScriptedProvider, ScriptedTools, answers, call, fails
-from workflows.contracts.conversation import Delivery, Disposition
+from workflows.contracts.conversation import Delivery, Disposition, Submission
 from workflows.contracts.failure import FailureKind
 from workflows.contracts.job import JobState
 from workflows.contracts.permission import Answer, Grant, Verdict
 from workflows.contracts.provider import RequestFailure, RequestOrder, RequestReply
 from workflows.contracts.tool import CallReport, CallStatus, JobHandoff, ToolOrder
 from workflows.contracts.turn import TurnOutcome
+from workflows.conversation import ConversationWorkflow
 
 OVERLOADED = RequestFailure(
     kind=FailureKind.OVERLOADED, retryable=True, retry_after=timedelta(seconds=0.01)
@@ -402,3 +403,21 @@ async def test_requests_for_another_conversation_are_refused(
 
     assert getattr(refusal.value.cause, "type", None) == "misdirected"
     assert conversation.provider.orders == []
+
+
+async def test_a_conversation_started_from_an_older_state_uses_no_turn_twice(
+    dev_server: WorkflowEnvironment,
+) -> None:
+    """Somebody replays an old start; the client's knowledge of the store wins."""
+    conversation = Conversation(dev_server)
+
+    async with conversation.worker():
+        await conversation.start()
+        submission = Submission(
+            command="submit", conversation=conversation.id, message="m-1", turns=41
+        )
+        receipt = await conversation.handle.execute_update(ConversationWorkflow.submit, submission)
+        await conversation.until_idle(42)
+
+    assert receipt.turn == 42
+    assert [order.key.turn for order in conversation.provider.orders] == [42]
