@@ -6,6 +6,7 @@ same thing: a moment of waiting, which the person sees, and no lost or doubled i
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -65,6 +66,8 @@ class Engine:
         self._patience = patience
         self.on_waiting = on_waiting
         """Hears why the engine is waited for, and the empty string when it is back."""
+        # The SDK's warnings would go to standard error, in the middle of a screen.
+        logging.getLogger("temporalio").addHandler(logging.NullHandler())
         self._client: Client | None = None
         self._has_answered = False
 
