@@ -129,6 +129,8 @@ def _reached(
     tx: Connection, closing: TurnClosing, column: Column[str], candidates: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return which of *candidates* this turn put into the history."""
+    if not candidates:
+        return ()
     table = column.table
     query = select(column).where(
         table.c.conversation == closing.key.conversation,

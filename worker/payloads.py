@@ -6,10 +6,11 @@ sealed (:mod:`worker.sealing`), and kept as an object if they are still large.
 
 import asyncio
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from google.protobuf.json_format import Parse, ParseError
 from pydantic import ValidationError
@@ -24,6 +25,7 @@ from temporalio.converter import (
     DefaultPayloadConverter,
     ExternalStorage,
     JSONPlainPayloadConverter,
+    SerializationContext,
     StorageDriver,
     StorageDriverClaim,
     StorageDriverRetrieveContext,
@@ -33,7 +35,7 @@ from temporalio.converter import (
 from activities.errors import CorruptObjectError, MalformedPayload
 from activities.failures import as_failure
 from activities.store.objects import ObjectDirectory
-from worker.sealing.codec import SealingCodec
+from worker.sealing.codec import SealingCodec, workflow_of
 from worker.sealing.failures import SealedFailureConverter
 from worker.sealing.keys import KeyRing
 from worker.sealing.seal import (
@@ -52,6 +54,8 @@ KEPT_OUTSIDE: Final = 32 * 1024
 DRIVER: Final = "autolith-objects"
 """Histories name the driver, so it is never renamed."""
 OBJECT: Final = "object"
+KEPT_CONVERTERS: Final = 256
+"""A worker has about as many workflows at work at a time."""
 _NAME = re.compile(r"[0-9a-f]{64}")
 _REFERENCE: Final = ExternalStorageReference.DESCRIPTOR.full_name.encode()
 
@@ -75,7 +79,30 @@ class SealedDataConverter(DataConverter):
 
     The SDK resolves references to external storage first and raises for one that it
     does not know, which anybody may send.
+
+    The SDK also wants a converter for a context several times in every activity, and
+    making one is slow.  What we make depends on nothing but the workflow's id, so the
+    newest ones are kept.
     """
+
+    _bound: OrderedDict[str, Any] = field(
+        default_factory=OrderedDict, init=False, repr=False, compare=False
+    )
+
+    def with_context(self, context: SerializationContext) -> Self:
+        """Return the converter for the workflow that *context* names."""
+        workflow = workflow_of(context)
+        if workflow not in self._bound:
+            self._bound[workflow] = super().with_context(context)
+            if len(self._bound) > KEPT_CONVERTERS:
+                self._bound.popitem(last=False)
+        bound: Self = self._bound[workflow]
+        return bound
+
+    def _with_store_context(self, store_ctx: StorageDriverStoreContext) -> DataConverter:
+        # Objects are named by their content: it does not matter for whom they are kept.
+        del store_ctx
+        return self
 
     async def _decode_reference_payload_sequence(
         self, payloads: Sequence[Payload]

@@ -10,11 +10,13 @@ from workflows.contracts.event import EventKind
 from workflows.contracts.key import RequestKey
 
 INTERVAL_SECONDS = 0.04
+FIRST_PAUSE_SECONDS = 0.003
+"""A reply that comes all at once lands within this time and needs no deltas."""
 KINDS = {DeltaKind.TEXT: EventKind.TEXT, DeltaKind.REASONING: EventKind.REASONING}
 
 
 class DeltaBatch:
-    """Writes the first delta at once and the following ones in batches.
+    """Writes the first delta nearly at once and the following ones in batches.
 
     Deltas bridge the time until the items land, so they need not survive a power
     failure; they do survive the worker.
@@ -26,6 +28,8 @@ class DeltaBatch:
         self._attempt = attempt
         self._pending: list[Delta] = []
         self._arrived = asyncio.Event()
+        self.has_written = False
+        """Whether there are deltas to be pruned when the items land."""
         self._pump = asyncio.create_task(self._run())
 
     def add(self, delta: Delta) -> None:
@@ -47,6 +51,7 @@ class DeltaBatch:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
+            await asyncio.sleep(FIRST_PAUSE_SECONDS)
             # Shielded: a write that has begun is finished before close() returns.
             writing = asyncio.ensure_future(self._write())
             try:
@@ -63,6 +68,7 @@ class DeltaBatch:
         ]
         self._pending.clear()
         if entries:
+            self.has_written = True
             conversation = self._key.conversation
             await self._database.write(lambda tx: append(tx, conversation, entries), durable=False)
 

@@ -19,7 +19,7 @@ from activities.store import calls, conversations, events, items, jobs, messages
 from activities.store.events import Entry
 from activities.store.schema import CALLS, ITEMS, JOBS
 from workflows.contracts.event import EventKind
-from workflows.contracts.item import NoticeItem, UserItem
+from workflows.contracts.item import Item, NoticeItem, UserItem
 from workflows.contracts.permission import PermissionRequest, Verdict
 from workflows.contracts.provider import RequestFailure, RequestOrder, RequestReply
 from workflows.policy import retries
@@ -45,26 +45,28 @@ def open_attempt(tx: Connection, order: RequestOrder) -> Opening | RequestReply:
         return stored
     if order.lost is not None:
         _record_lost(tx, order, order.lost)
-    _deliver(tx, order)
-    requests.begin_attempt(tx, order.key, order.failures.attempt)
     started = Entry.of(
         order.key,
         EventKind.ATTEMPT_STARTED,
         attempt=order.failures.attempt,
         model=order.model,
     )
-    events.append(tx, order.key.conversation, [started])
-    used = select(CALLS.c.call_id).where(
-        CALLS.c.conversation == order.key.conversation, CALLS.c.turn == order.key.turn
-    )
+    events.append(tx, order.key.conversation, [*_deliver(tx, order), started])
+    requests.begin_attempt(tx, order.key, order.failures.attempt)
     return Opening(
-        workspace=Path(conversations.find(tx, order.key.conversation).workspace),
-        used_ids=set(tx.execute(used).scalars()),
+        workspace=Path(conversations.get(tx, order.key.conversation).workspace),
+        used_ids=_used_ids(tx, order) if order.key.request > 1 else set(),
     )
 
 
 def keep_reply(
-    tx: Connection, order: RequestOrder, reply: ModelReply, accepted: Acceptance, *, sandbox: bool
+    tx: Connection,
+    order: RequestOrder,
+    reply: ModelReply,
+    accepted: Acceptance,
+    *,
+    sandbox: bool,
+    has_deltas: bool,
 ) -> RequestReply:
     """Store a complete reply, unless another attempt's is there; return what is stored."""
     key = order.key
@@ -82,7 +84,8 @@ def keep_reply(
     )
     if not first:
         return requests.answered(tx, key) or result
-    events.prune(tx, key)
+    if has_deltas:
+        events.prune(tx, key)
     items.put(tx, key, items.Phase.REPLY, list(enumerate(accepted.items)))
     calls.accept(tx, key, [one.record for one in accepted.calls])
     shown = [
@@ -158,12 +161,19 @@ def _show_failure(
     events.append(tx, order.key.conversation, [entry])
 
 
-def _deliver(tx: Connection, order: RequestOrder) -> None:
+def _used_ids(tx: Connection, order: RequestOrder) -> set[str]:
+    query = select(CALLS.c.call_id).where(
+        CALLS.c.conversation == order.key.conversation, CALLS.c.turn == order.key.turn
+    )
+    return set(tx.execute(query).scalars())
+
+
+def _deliver(tx: Connection, order: RequestOrder) -> list[Entry]:
     """Put the order's messages and notices before the request, each exactly once."""
     key = order.key
     if not (order.opening or order.steering or order.deliveries):
-        return
-    place = _next_input(tx, order)
+        return []
+    fresh: list[Item] = []
     if order.opening is not None:
         claimed = messages.claim(tx, key, order.opening)
         if claimed is messages.Claim.ELSEWHERE:
@@ -171,36 +181,41 @@ def _deliver(tx: Connection, order: RequestOrder) -> None:
         if claimed is not messages.Claim.HERE:
             if not turns.open_turn(tx, key, order.opening):
                 raise ConversationError(f"Turn {key.turn} was opened by another message")
-            place += _put_message(tx, order, order.opening, claimed, place)
+            fresh.append(UserItem(message=order.opening, text=claimed))
     for message in order.steering:
         claimed = messages.claim(tx, key, message)
         if not isinstance(claimed, messages.Claim):
-            place += _put_message(tx, order, message, claimed, place)
-    for job in order.deliveries:
-        place += _deliver_job(tx, order, job, place)
+            fresh.append(UserItem(message=message, text=claimed, steering=True))
+    fresh += [item for job in order.deliveries if (item := _claim_job(tx, order, job))]
+    place = _next_input(tx, order)
+    items.put(tx, key, items.Phase.INPUT, list(enumerate(fresh, place)))
+    return [_shown_input(order, item) for item in fresh]
 
 
-def _put_message(tx: Connection, order: RequestOrder, message: str, text: str, place: int) -> int:
-    opens = message == order.opening
-    kind = EventKind.TURN_STARTED if opens else EventKind.STEERING
-    entry = Entry.of(order.key, kind, message=message, text=text)
-    events.append(tx, order.key.conversation, [entry])
-    item = UserItem(message=message, text=text, steering=not opens)
-    return items.put(tx, order.key, items.Phase.INPUT, [(place, item)])
-
-
-def _deliver_job(tx: Connection, order: RequestOrder, job: str, place: int) -> int:
+def _claim_job(tx: Connection, order: RequestOrder, job: str) -> NoticeItem | None:
     key = order.key
     note = jobs.find(tx, key.conversation, job)
-    fresh = (JOBS.c.conversation == key.conversation) & (JOBS.c.job == job)
-    claim = update(JOBS).where(fresh & JOBS.c.turn.is_(None))
+    unclaimed = (JOBS.c.conversation == key.conversation) & (JOBS.c.job == job)
+    claim = update(JOBS).where(unclaimed & JOBS.c.turn.is_(None))
     if not tx.execute(claim.values(turn=key.turn, request=key.request)).rowcount:
-        return 0
+        return None
     captures.mark_delivered(tx, note.execution)
     state = note.state.value if note.state else "unknown"
-    text = f"Job {job} ({note.label}) ended: {state}.\n{note.text or ''}"
-    events.append(tx, key.conversation, [Entry.of(key, EventKind.NOTICE, text=text, job=job)])
-    return items.put(tx, key, items.Phase.INPUT, [(place, NoticeItem(text=text, job=job))])
+    return NoticeItem(text=f"Job {job} ({note.label}) ended: {state}.\n{note.text or ''}", job=job)
+
+
+def _shown_input(order: RequestOrder, item: Item) -> Entry:
+    match item:
+        case UserItem(steering=False):
+            body = {"message": item.message, "text": item.text}
+            return Entry.of(order.key, EventKind.TURN_STARTED, **body)
+        case UserItem():
+            body = {"message": item.message, "text": item.text}
+            return Entry.of(order.key, EventKind.STEERING, **body)
+        case NoticeItem():
+            return Entry.of(order.key, EventKind.NOTICE, text=item.text, job=item.job)
+        case _:
+            raise TypeError(f"{item.kind} is no input")
 
 
 def _next_input(tx: Connection, order: RequestOrder) -> int:

@@ -62,7 +62,7 @@ class Inference(ProviderPort):
             served = self._serve(order.model)
             reply = await self._send(order, opening, served, deltas)
             await deltas.close(keep=False)
-            return await self._keep(order, opening, served, reply)
+            return await self._keep(order, opening, served, reply, has_deltas=deltas.has_written)
         except ConfigurationError as error:
             await deltas.close(keep=False)
             return await self._fail(order, NotSent(str(error)))
@@ -97,7 +97,13 @@ class Inference(ProviderPort):
         return await served.adapter.complete(prompt, show)
 
     async def _keep(
-        self, order: RequestOrder, opening: Opening, served: ServedModel, reply: ModelReply
+        self,
+        order: RequestOrder,
+        opening: Opening,
+        served: ServedModel,
+        reply: ModelReply,
+        *,
+        has_deltas: bool,
     ) -> RequestReply:
         if not (reply.text or reply.calls):
             raise IncompleteReply(
@@ -111,7 +117,9 @@ class Inference(ProviderPort):
         sandbox = any(one.record.verdict == "ask" for one in accepted.calls)
         sandbox = sandbox and self._accepting.has_sandbox()
         return await self._database.write(
-            lambda tx: exchange.keep_reply(tx, order, reply, accepted, sandbox=sandbox)
+            lambda tx: exchange.keep_reply(
+                tx, order, reply, accepted, sandbox=sandbox, has_deltas=has_deltas
+            )
         )
 
     async def _fail(self, order: RequestOrder, error: ProviderError) -> RequestReply:

@@ -58,6 +58,19 @@ def find(connection: Connection, abbreviation: str) -> ConversationRecord:
     return ConversationRecord.model_validate(dict((exact or rows)[0]))
 
 
+def get(connection: Connection, conversation: str) -> ConversationRecord:
+    """Return the conversation with exactly this id.
+
+    Raises:
+        UnknownConversationError: there is none.
+    """
+    query = select(CONVERSATIONS).where(CONVERSATIONS.c.id == conversation)
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise UnknownConversationError(f"There is no conversation {conversation!r}")
+    return ConversationRecord.model_validate(dict(row))
+
+
 def newest_first(connection: Connection, limit: int = 100) -> list[ConversationRecord]:
     """Return up to *limit* conversations, the most recently active first."""
     query = select(CONVERSATIONS).order_by(CONVERSATIONS.c.active.desc()).limit(limit)

@@ -11,7 +11,8 @@ def insert_once(tx: Connection, table: Table, *rows: dict[str, Any]) -> int:
     if not rows:
         return 0
     dialect = postgresql if tx.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(table).values(list(rows)).on_conflict_do_nothing()
     # Drivers disagree about the row count of such an insert; the rows themselves do not lie.
-    written = statement.returning(*table.primary_key.columns)
-    return len(tx.execute(written).all())
+    # The rows go in as parameters: a statement that contains them is compiled every time.
+    statement = dialect.insert(table).on_conflict_do_nothing()
+    written = tx.execute(statement.returning(*table.primary_key.columns), list(rows))
+    return len(written.all())

@@ -163,7 +163,7 @@ class CallRunner:
 
 
 def _workspace(connection: Connection, key: CallKey) -> Path:
-    return Path(conversations.find(connection, key.conversation).workspace)
+    return Path(conversations.get(connection, key.conversation).workspace)
 
 
 def _cancelled(tool: AnyTool) -> ToolResult:

@@ -36,7 +36,7 @@ class SealingCodec(PayloadCodec, WithSerializationContext):
 
     def with_context(self, context: SerializationContext) -> "SealingCodec":
         """Return the codec for the workflow that *context* names."""
-        return SealingCodec(self._seal, _workflow_of(context))
+        return SealingCodec(self._seal, workflow_of(context))
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Seal each payload."""
@@ -55,7 +55,8 @@ class SealingCodec(PayloadCodec, WithSerializationContext):
             return refused(Refusal(str(error)))
 
 
-def _workflow_of(context: SerializationContext) -> str:
+def workflow_of(context: SerializationContext) -> str:
+    """Return the id of the workflow that *context* names, or that there is none."""
     if isinstance(context, WorkflowSerializationContext | ActivitySerializationContext):
         return context.workflow_id or NO_WORKFLOW
     return NO_WORKFLOW

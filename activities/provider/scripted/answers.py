@@ -39,7 +39,7 @@ class Answer:
         self.id = f"scripted-{seen.number}"
         self.calls = [
             FilledCall(
-                call.call_id or f"call_{seen.number}_{index}",
+                f"call_{seen.number}_{index}" if call.call_id is None else call.call_id,
                 call.name,
                 _text(call.arguments, seen),
             )

@@ -36,8 +36,9 @@ What is said:
 - ``:text TEXT``, ``:reasoning TEXT``
 - ``:calls (CALL ...)``, each ``(:tool NAME :arguments VALUE :id TEXT)``.  ``:tool`` is a
   canonical name such as ``shell.run``; ``:name`` instead of it is sent as it stands.
-  Without ``:id`` every call gets an id of its own.  ``:arguments`` is a property list,
-  or a string that is sent as it stands, even if it is no JSON.
+  Without ``:id`` every call gets an id of its own, with ``""`` it gets none.
+  ``:arguments`` is a property list, or a string that is sent as it stands, even if it
+  is no JSON.
 - ``:finish TEXT``: the finish reason, instead of ``tool_calls`` or ``stop``
 - ``:usage (:input N :output N :cached N :reasoning N)``, or ``nil`` to leave it out;
   without it, an estimate is sent
