@@ -71,6 +71,7 @@ def conclude(
             "cpu_microseconds": result.details.get("cpu_microseconds"),
         }
         tx.execute(update(CALLS).where(_at(key)).values(**values))
+        _drop_output_lines(tx, key)
         body = result.model_dump(mode="json", exclude={"kind", "call_id"})
         append(tx, key.conversation, [Entry.of(key, EventKind.RESULT, **body)])
         return CallReport(key=key, status=result.status, job=job)
@@ -86,8 +87,8 @@ def concluded(connection: Connection, key: CallKey) -> CallReport | None:
     return CallReport(key=key, status=found.status, job=found.job)
 
 
-def drop_output_lines(tx: Connection, key: RequestKey) -> None:
-    """Prune the live output lines of a request whose calls have all ended."""
+def _drop_output_lines(tx: Connection, key: RequestKey) -> None:
+    """Prune the live output lines of a request; a call that still runs soon shows another."""
     prune(tx, key, [EventKind.CALL_OUTPUT])
 
 

@@ -93,4 +93,4 @@ async def must_have_run_once(talk: Talk) -> None:
     kinds = [event.kind for event in talk.seen]
     assert kinds.index(EventKind.PERMISSION_ANSWERED) < kinds.index(EventKind.RESULT)
     (told,) = talk.told()
-    assert told.startswith("exit 0\nthe output of one"), told
+    assert told.startswith("exit 0\nhalf of one\nall of one"), told

@@ -7,7 +7,7 @@ import pytest
 
 from tests.crash.conftest import Begin
 from tests.product.harness import Product
-from tests.product.replies import TEXT, gated, reply, shell, slow
+from tests.product.replies import PARTIAL, TEXT, gated, reply, shell, slow, stalls
 from tests.product.talk import Talk
 from workflows.contracts.event import EventKind
 
@@ -27,7 +27,7 @@ async def test_while_the_model_streams(product: Product, begin: Begin) -> None:
     product.kill("server")
 
     assert await talk.completed() == TEXT
-    assert talk.shown(1) == TEXT
+    assert TEXT.startswith(talk.shown(1))
     assert len(talk.requests) == 1
     assert await talk.outcomes() == [(1, 1, "answered", True)]
 
@@ -60,18 +60,29 @@ async def test_before_a_message_is_sent(product: Product, begin: Begin) -> None:
     assert len(talk.requests) == 2
 
 
-async def test_an_outage_in_which_activities_end(product: Product, tmp_path: Path) -> None:
-    """Their outcomes are found, not asked for or run again."""
+async def test_an_outage_longer_than_patience(product: Product, tmp_path: Path) -> None:
+    """What ended in it is found; what still goes on is taken up again, and not ended."""
     replies = (
         slow(reply(TEXT, model="streams"), seconds=4.0),
-        reply("", shell(gated("one")), model="runs"),
-        reply(TEXT, results=1, model="runs"),
+        stalls(reply(TEXT, model="hangs")),
+        reply(TEXT, model="hangs"),
+        *(
+            reply(TEXT, *calls, results=results, model=model)
+            for model in ("runs", "stays")
+            for results, calls in enumerate([[shell(gated("one"))], []])
+        ),
     )
     async with product.model(*replies) as provider:
-        streams = await Talk.open(product, provider, tmp_path / "streams", "streams")
-        runs = await Talk.open(product, provider, tmp_path / "runs", "runs")
-        await runs.say()
-        await runs.until_effect("one started")
+        talks = [
+            await Talk.open(product, provider, tmp_path / model, model)
+            for model in ("streams", "hangs", "runs", "stays")
+        ]
+        streams, hangs, runs, stays = talks
+        for talk in (runs, stays):
+            await talk.say()
+            await talk.until_effect("one started")
+        await hangs.say()
+        await hangs.until_shown(PARTIAL)
         await streams.say()
         await streams.event(EventKind.TEXT)
 
@@ -82,11 +93,16 @@ async def test_an_outage_in_which_activities_end(product: Product, tmp_path: Pat
             await runs.event(EventKind.RESULT)
             await streams.event(EventKind.ANSWER)
             await over
+        await stays.event(EventKind.CALL_RESUMED, resumption="adopt")
+        stays.allow("one")
 
-        assert await streams.completed() == TEXT
-        assert await runs.completed() == TEXT
+        for talk in talks:
+            assert await talk.completed() == TEXT
+        for talk in (runs, stays):
+            assert talk.effects() == ["one started", "one ended"]
+            assert talk.told()[0].startswith("exit 0")
+            assert len(talk.requests) == 2
         assert await streams.outcomes() == [(1, 1, "answered", True)]
         assert len(streams.requests) == 1
-        assert len(runs.requests) == 2
-        assert runs.effects() == ["one started", "one ended"]
-        assert runs.told()[0].startswith("exit 0")
+        lost, answered = (1, 1, "worker-lost", True), (1, 2, "answered", True)
+        assert await hangs.outcomes() == [lost, answered]

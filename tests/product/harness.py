@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import sqlite3
 import sys
@@ -112,9 +113,13 @@ class Product:
         return process
 
     def kill(self, service: str) -> Process:
-        """End *service* as a crash would, and return who that was."""
+        """End *service* as a crash would, and return who that was; it is gone then."""
         process = self.process(service)
+        handle = os.pidfd_open(process.pid)
         os.kill(process.pid, signal.SIGKILL)
+        gone, _, _ = select.select([handle], [], [], PATIENCE)
+        os.close(handle)
+        assert gone, f"the {service} survives SIGKILL"
         return process
 
     @contextmanager

@@ -99,9 +99,9 @@ def edit(uri: str, *operations: dict[str, str | int]) -> ScriptedCall:
 def gated(label: str) -> str:
     """Return a command that tells when it starts and ends only when ``go-LABEL`` is there."""
     return (
-        f"echo {label} started >> effects; "
+        f"echo {label} started >> effects; echo half of {label}; "
         f"until [ -e go-{label} ]; do sleep 0.05; done; "
-        f"echo {label} ended >> effects; echo the output of {label}"
+        f"echo {label} ended >> effects; echo all of {label}"
     )
 
 

@@ -14,7 +14,6 @@ from activities.store.conversations import ConversationRecord
 from activities.store.items import PlacedItem
 from activities.store.requests import AttemptRecord
 from cli.choice import Choice
-from cli.conversations import Conversations
 from tests.product.harness import MODEL, Product, until
 from workflows.contracts.conversation import ConversationStatus
 from workflows.contracts.event import DELTAS, Event, EventKind
@@ -54,19 +53,19 @@ class Talk:
         record = await product.conversations.create(place)
         return cls(product, record, provider, model)
 
-    async def say(
-        self,
-        text: str = "Go on.",
-        mode: PermissionMode = PermissionMode.FULL,
-        client: Conversations | None = None,
-    ) -> str:
+    async def say(self, text: str = "Go on.", mode: PermissionMode = PermissionMode.FULL) -> str:
         """Send a message, see it acknowledged, and return its id."""
-        client = client or self.product.conversations
-        choice = Choice(self._model, mode=mode) if self._is_new else Choice()
-        message = await client.keep(self.record, text)
-        await client.submit(self.record, message, choice=choice, is_new=self._is_new)
-        self._is_new = False
+        message = await self.product.conversations.keep(self.record, text)
+        await self.submit(message, mode)
         return message
+
+    async def submit(self, message: str, mode: PermissionMode = PermissionMode.FULL) -> None:
+        """Have the engine take a message that is kept."""
+        choice = Choice(self._model, mode=mode) if self._is_new else Choice()
+        await self.product.conversations.submit(
+            self.record, message, choice=choice, is_new=self._is_new
+        )
+        self._is_new = False
 
     async def decide(self, request: str, answer: Answer) -> None:
         """Answer an open question."""
