@@ -33,6 +33,8 @@ class Accepted:
     call: AcceptedCall
     record: CallRecord
     label: str
+    question: str
+    """What a person would be asked to permit."""
     result: ResultItem | None = None
     """Set for a call that will not run."""
 
@@ -80,7 +82,8 @@ class Accepting:
         taken.add(call_id)
         try:
             tool = self._registry.resolve(call.tool)
-            label = tool.label(self._registry.parse(tool, call.arguments))
+            arguments = self._registry.parse(tool, call.arguments)
+            label, question = tool.label(arguments), tool.question(arguments)
         except ToolError as error:
             return _unrunnable(key, call, call_id, str(error))
         verdict = judge(
@@ -100,7 +103,7 @@ class Accepting:
         denied = verdict is Verdict.DENY
         text = DENIED.format(tool=tool.name)
         result = _result(record, CallStatus.DENIED, text) if denied else None
-        return Accepted(accepted, record, label, result)
+        return Accepted(accepted, record, label, question, result)
 
 
 def _unique_id(key: CallKey, proposed: str, taken: set[str]) -> str:
@@ -145,7 +148,7 @@ def _unrunnable(key: CallKey, call: ReplyCall, call_id: str, reason: str) -> Acc
         verdict=Verdict.INVALID,
     )
     record = _record(key, call, call_id, name, Verdict.INVALID)
-    return Accepted(accepted, record, name, _result(record, CallStatus.ERROR, reason))
+    return Accepted(accepted, record, name, name, _result(record, CallStatus.ERROR, reason))
 
 
 def _record(

@@ -252,7 +252,7 @@ def _shown_call(order: RequestOrder, one: Accepted, *, sandbox: bool) -> list[En
                 ordinal=ordinal,
                 request=question.id,
                 tool=one.record.tool,
-                command=one.label,
+                command=one.question,
                 arguments=one.record.arguments,
                 sandbox=sandbox,
             )

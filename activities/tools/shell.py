@@ -84,6 +84,11 @@ class ShellRun(Tool[ShellArguments]):
         """Return the description, or the beginning of the command."""
         return label(arguments.command, arguments.description)
 
+    def question(self, arguments: ShellArguments) -> str:
+        """Return the command itself, and where it would run if not in the workspace."""
+        where = f"in {arguments.directory}: " if arguments.directory else ""
+        return f"{where}{arguments.command}"
+
     async def run(self, arguments: ShellArguments, context: ToolContext) -> ToolResult:
         """Run the command, or find the one that an earlier attempt has started.
 

@@ -87,6 +87,10 @@ class Tool(ABC, Generic[A]):
     def label(self, arguments: A) -> str:
         """Return the short row label of one call."""
 
+    def question(self, arguments: A) -> str:
+        """Return what a person is asked to permit, in full: never a description of it."""
+        return self.label(arguments)
+
     def declaration(self) -> ToolDeclaration:
         """Return what providers and policies need to know."""
         return ToolDeclaration(
