@@ -62,13 +62,12 @@ async def _serve(address: str, roots: Roots, environ: Mapping[str, str]) -> None
         ports = await stack.enter_async_context(compose(roots, environ))
         client = await connect(address, roots)
         journal = stack.enter_context(closing(Journal(inflight)))
-        workers = build_workers(
-            client, ports, host=host_id(roots.state), interceptors=[Journaling(journal)]
-        )
+        host = host_id(roots.state)
+        workers = build_workers(client, ports, host=host, interceptors=[Journaling(journal)])
         for worker in workers:
             await stack.enter_async_context(worker)
         log.info("polling at %s", address)
-        revived = await recover(client, inflight, queues.SHARED)
+        revived = await recover(client, inflight, queues.SHARED, queues.of_host(host))
         log.info("ready; reported %d attempts of lost workers", revived)
         announce(environ)
         # The first question whether there is a sandbox runs a process; ask it now.

@@ -56,10 +56,10 @@ class Execution(NamedTuple):
     run: str
 
 
-async def recover(client: Client, inflight: Path, task_queue: str) -> int:
+async def recover(client: Client, inflight: Path, *task_queues: str) -> int:
     """Report what dead workers of this machine were doing; return how many attempts.
 
-    *inflight* is the directory of the journals; *task_queue* is where workflows are
+    *inflight* is the directory of the journals; *task_queues* are where workflows are
     served.  The journal of this very process is held, and so never taken for dead.
 
     Raises:
@@ -69,7 +69,7 @@ async def recover(client: Client, inflight: Path, task_queue: str) -> int:
     try:
         attempts = [attempt for journal in journals for attempt in journal.attempts()]
         if journals:
-            await _report(client, attempts, task_queue)
+            await _report(client, attempts, task_queues)
         for journal in journals:
             journal.discard()
     finally:
@@ -82,12 +82,14 @@ def _release(journals: list[AbandonedJournal]) -> None:
         journal.release()
 
 
-async def _report(client: Client, attempts: list[tuple[Entry, bool]], task_queue: str) -> None:
+async def _report(
+    client: Client, attempts: list[tuple[Entry, bool]], task_queues: tuple[str, ...]
+) -> None:
     """Report *attempts* first, then free every other workflow that may wait for the dead."""
     named = {Execution(entry.workflow, entry.run) for entry, _ in attempts}
     await _each(named, lambda execution: _free(client, execution))
     await _each(attempts, lambda attempt: _fail(client, *attempt))
-    served = await _persist(lambda: _open(client, task_queue)) or set()
+    served = await _persist(lambda: _open(client, task_queues)) or set()
     await _each(served - named, lambda execution: _free(client, execution))
     _log.info("Reported %d attempts of lost workers", len(attempts))
 
@@ -106,9 +108,10 @@ async def _each(items: Iterable[_Item], report: Callable[[_Item], Awaitable[None
             raise outcome
 
 
-async def _open(client: Client, task_queue: str) -> set[Execution]:
-    """Return every open workflow of *task_queue*."""
-    query = f"ExecutionStatus = 'Running' AND TaskQueue = '{task_queue}'"
+async def _open(client: Client, task_queues: tuple[str, ...]) -> set[Execution]:
+    """Return every open workflow of *task_queues*."""
+    names = ", ".join(f"'{name}'" for name in task_queues)
+    query = f"ExecutionStatus = 'Running' AND TaskQueue IN ({names})"
     return {Execution(found.id, found.run_id) async for found in client.list_workflows(query)}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from temporalio.client import Client
 from temporalio.worker import Interceptor, Worker
@@ -41,26 +42,32 @@ def build_workers(
     A defect in conversation code suspends it until a fixed worker is deployed.  Tests
     pass ``fail_on=(Exception,)`` so that a defect fails at once.
     """
+    patience: dict[str, Any] = {
+        "workflow_runner": workflow_runner(),
+        "workflow_failure_exception_types": fail_on,
+        "sticky_queue_schedule_to_start_timeout": timeouts.STICKY,
+        "max_heartbeat_throttle_interval": timeouts.HEARTBEAT_THROTTLE,
+        "default_heartbeat_throttle_interval": timeouts.HEARTBEAT_THROTTLE,
+        "graceful_shutdown_timeout": timeouts.GRACEFUL_STOP,
+        "interceptors": interceptors,
+    }
     for_all = Worker(
         client,
         task_queue=shared,
-        workflows=WORKFLOWS,
-        activities=[ports.provider.request_model, ports.transcript.close_turn],
-        workflow_runner=workflow_runner(),
-        workflow_failure_exception_types=fail_on,
-        sticky_queue_schedule_to_start_timeout=timeouts.STICKY,
-        max_heartbeat_throttle_interval=timeouts.HEARTBEAT_THROTTLE,
-        default_heartbeat_throttle_interval=timeouts.HEARTBEAT_THROTTLE,
-        graceful_shutdown_timeout=timeouts.GRACEFUL_STOP,
-        interceptors=interceptors,
+        workflows=[ConversationWorkflow],
+        activities=[ports.transcript.close_turn],
+        **patience,
     )
     bound = Worker(
         client,
         task_queue=queues.of_host(host),
-        activities=[ports.tools.run_tool, ports.tools.watch_job],
-        max_heartbeat_throttle_interval=timeouts.HEARTBEAT_THROTTLE,
-        default_heartbeat_throttle_interval=timeouts.HEARTBEAT_THROTTLE,
-        graceful_shutdown_timeout=timeouts.GRACEFUL_STOP,
-        interceptors=interceptors,
+        workflows=[TurnWorkflow, JobWorkflow],
+        activities=[
+            ports.provider.request_model,
+            ports.tools.run_tool,
+            ports.tools.watch_job,
+            ports.transcript.close_turn,
+        ],
+        **patience,
     )
     return for_all, bound

@@ -11,7 +11,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 from workflows.contracts.conversation import ConversationSignal
 from workflows.contracts.job import JobOutcome, JobStart
-from workflows.policy import identity, queues, timeouts
+from workflows.policy import identity, timeouts
 from workflows.policy.loss import lost
 from workflows.ports.tools import ToolPort
 
@@ -41,7 +41,6 @@ class JobWorkflow:
                 return await workflow.execute_activity_method(
                     ToolPort.watch_job,
                     start,
-                    task_queue=queues.of_host(start.host),
                     start_to_close_timeout=timeouts.JOB,
                     heartbeat_timeout=timeouts.HEARTBEAT,
                     retry_policy=RetryPolicy(maximum_attempts=1),

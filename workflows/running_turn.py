@@ -16,7 +16,7 @@ from temporalio.workflow import ChildWorkflowHandle
 from workflows.contracts.key import TurnKey
 from workflows.contracts.permission import PermissionAnswer
 from workflows.contracts.turn import JobNotice, Steering, TurnReport, TurnStart
-from workflows.policy import identity, search, timeouts
+from workflows.policy import identity, queues, search, timeouts
 from workflows.turn import TurnWorkflow
 
 Letter = Steering | JobNotice | PermissionAnswer
@@ -57,6 +57,7 @@ class RunningTurn:
             TurnWorkflow.run,
             start,
             id=identity.turn(self.key),
+            task_queue=queues.of_host(start.host),
             task_timeout=timeouts.WORKFLOW_TASK,
             # A conversation that is terminated must not leave commands running.
             parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,

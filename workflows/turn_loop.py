@@ -30,7 +30,7 @@ from workflows.contracts.tool import CallReport, JobHandoff, ToolOrder
 from workflows.contracts.turn import TurnProgress, TurnStart
 from workflows.history import history_is_long
 from workflows.job import JobWorkflow
-from workflows.policy import identity, permission, queues, retries, search, timeouts, waves
+from workflows.policy import identity, permission, retries, search, timeouts, waves
 from workflows.policy.loss import lost
 from workflows.ports.provider import ProviderPort
 from workflows.ports.tools import ToolPort
@@ -204,7 +204,6 @@ class TurnLoop:
                 report = await workflow.execute_activity_method(
                     ToolPort.run_tool,
                     order.model_copy(update={"attempt": attempt}),
-                    task_queue=queues.of_host(self._start.host),
                     start_to_close_timeout=timeouts.TOOL,
                     heartbeat_timeout=timeouts.HEARTBEAT,
                     retry_policy=ONCE,

@@ -3,30 +3,63 @@
 import multiprocessing
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, create_engine, inspect, text
 
 from activities.errors import NewerStoreError, StoreUnavailable
 from activities.store.database import Database
-from activities.store.migration import KNOWN
+from activities.store.migration import KNOWN, upgrade
 from activities.store.schema import HEAD, METADATA
 
 
-def test_the_migrations_build_what_the_schema_draws(database: Database) -> None:
-    """The drawn tables and the built ones have the same columns and keys."""
+@pytest.fixture
+def migrated(url: str) -> Iterator[Connection]:
+    """A store built by the migrations alone, from nothing."""
+    engine = create_engine(url)
+    upgrade(engine)
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def _check(connection: Connection) -> dict[tuple[str, str], str]:
+    """Compare what is there with what is drawn, and return the type of each column."""
+    found = inspect(connection)
+    types: dict[tuple[str, str], str] = {}
+    for table in METADATA.sorted_tables:
+        columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
+        assert columns == {column.name: column.nullable for column in table.columns}
+        kinds = {
+            column["name"]: type(column["type"]).__name__
+            for column in found.get_columns(table.name)
+        }
+        types.update({(table.name, name): kind for name, kind in kinds.items()})
+        key = found.get_pk_constraint(table.name)["constrained_columns"]
+        assert set(key) == {column.name for column in table.primary_key}
+        indexes = {index["name"] for index in found.get_indexes(table.name)}
+        assert indexes == {index.name for index in table.indexes}
+    return types
+
+
+def test_the_migrations_build_what_the_schema_draws(migrated: Connection, tmp_path: Path) -> None:
+    """The drawn tables and the migrated ones have the same columns, types and keys."""
+    types = _check(migrated)
+    if migrated.dialect.name == "sqlite":
+        fresh = Database.open(f"sqlite:///{tmp_path}/fresh.db")
+        with fresh.watch() as connection:
+            assert _check(connection) == types
+        fresh.close()
+    assert migrated.execute(text("select version_num from alembic_version")).scalar() == HEAD
+
+
+def test_a_fresh_store_is_what_the_schema_draws(database: Database) -> None:
+    """It is built without the migrations, and says that none is missing."""
     with database.watch() as connection:
-        found = inspect(connection)
-        for table in METADATA.sorted_tables:
-            columns = {
-                column["name"]: column["nullable"] for column in found.get_columns(table.name)
-            }
-            assert columns == {column.name: column.nullable for column in table.columns}
-            key = found.get_pk_constraint(table.name)["constrained_columns"]
-            assert set(key) == {column.name for column in table.primary_key}
-            indexes = {index["name"] for index in found.get_indexes(table.name)}
-            assert indexes == {index.name for index in table.indexes}
+        _check(connection)
+        assert connection.execute(text("select version_num from alembic_version")).scalar() == HEAD
 
 
 def test_the_newest_migration_is_the_head() -> None:
