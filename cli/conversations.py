@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from temporalio.client import Client, WithStartWorkflowOperation, WorkflowHandle
-from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.client import Client, WorkflowHandle
 
 from activities.configuration.locations import Roots, host_id
 from activities.errors import (
@@ -27,6 +26,7 @@ from activities.store.conversations import ConversationRecord
 from activities.store.database import Database
 from cli.choice import Choice, default_model
 from cli.engine import Engine
+from cli.starting import ask_started
 from cli.workspaces import digest_of
 from workflows.contracts.conversation import (
     Cancellation,
@@ -43,12 +43,11 @@ from workflows.contracts.conversation import (
 )
 from workflows.contracts.permission import Answer, PermissionMode
 from workflows.conversation import ConversationWorkflow
-from workflows.policy import bounds, identity, queues, search, timeouts
+from workflows.policy import bounds, identity, timeouts
 
 T = TypeVar("T")
 
 RPC_TIMEOUT = timeouts.HEARTBEAT
-StartOperation = WithStartWorkflowOperation[ConversationWorkflow, None]
 
 
 class Conversations:
@@ -133,14 +132,16 @@ class Conversations:
                 turns=start.state.turns,
             )
             await self._engine.agree_on_environment()
-            return await self._engine.ask(
-                lambda client: client.execute_update_with_start_workflow(
+            return await ask_started(
+                self._engine,
+                start,
+                lambda client, operation: client.execute_update_with_start_workflow(
                     ConversationWorkflow.submit,
                     submission,
-                    start_workflow_operation=_operation(start),
+                    start_workflow_operation=operation,
                     id=message,
                     rpc_timeout=RPC_TIMEOUT,
-                )
+                ),
             )
         except AutolithError as error:
             raise Undelivered(f"{error}; {how_to_resend(record, message)}") from error
@@ -156,14 +157,16 @@ class Conversations:
             mode=choice.mode,
         )
         start = await self._start(record, choice)
-        return await self._engine.ask(
-            lambda client: client.execute_update_with_start_workflow(
+        return await ask_started(
+            self._engine,
+            start,
+            lambda client, operation: client.execute_update_with_start_workflow(
                 ConversationWorkflow.configure,
                 change,
-                start_workflow_operation=_operation(start),
+                start_workflow_operation=operation,
                 id=change.id,
                 rpc_timeout=RPC_TIMEOUT,
-            )
+            ),
         )
 
     async def cancel(
@@ -272,20 +275,4 @@ def how_to_resend(record: ConversationRecord, message: str) -> str:
     return (
         f"the message is kept as {message}: "
         f"send it with 'autolith tell {record.id} --message {message}'"
-    )
-
-
-def _operation(start: ConversationStart) -> StartOperation:
-    """Return a start that does nothing while the conversation runs; one per call."""
-    return WithStartWorkflowOperation(
-        ConversationWorkflow.run,
-        start,
-        id=identity.conversation(start.conversation),
-        task_queue=queues.SHARED,
-        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-        task_timeout=timeouts.WORKFLOW_TASK,
-        search_attributes=search.attributes(
-            "conversation", start.conversation, workspace=start.workspace_digest
-        ),
-        static_summary=f"conversation {start.conversation}",
     )

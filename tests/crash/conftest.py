@@ -30,6 +30,8 @@ async def begin(product: Product, tmp_path: Path) -> AsyncIterator[Begin]:
 
         async def open_with(*replies: Reply) -> Talk:
             await product.up()
+            # As if each test were a command of its own.
+            product.conversations = product.client()
             provider = await stack.enter_async_context(product.model(*replies))
             return await Talk.open(product, provider, tmp_path / "project")
 

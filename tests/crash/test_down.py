@@ -1,5 +1,9 @@
 """``autolith down`` in the middle of things, and ``autolith up`` again."""
 
+import asyncio
+import gc
+from typing import Any
+
 import pytest
 
 from tests.crash.conftest import Begin
@@ -59,3 +63,25 @@ async def test_while_commands_run(product: Product, begin: Begin) -> None:
     assert talk.told()[0].startswith("exit 0\nhalf of one\nall of one")
     finished = await talk.event(EventKind.JOB_FINISHED)
     assert finished.body["state"] == JobState.COMPLETED
+
+
+async def test_a_client_that_stays(product: Product, begin: Begin) -> None:
+    """It finds the next runtime by itself, and nothing is said of how that went."""
+    talk = await begin(reply(TEXT, user="First."), reply(TEXT, user="Second."))
+    unheard: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _loop, context: unheard.append(context))
+    try:
+        await talk.say("First.")
+        await talk.completed()
+
+        await product.output("down")
+        await product.output("up")
+        await talk.say("Second.")
+
+        assert await talk.completed(turn=2) == TEXT
+        gc.collect()
+        # A session ends with whatever asyncio has to complain about.
+        assert unheard == []
+    finally:
+        loop.set_exception_handler(None)
