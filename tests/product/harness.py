@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -151,7 +151,8 @@ class Product:
         first = [self.process(service).pid for service in ("supervisor", "server", "worker")]
         others = [process.pid for process in self.processes() if process.pid not in first]
         for pid in first + others:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # a command dies with its runner
+                os.kill(pid, signal.SIGKILL)
         await self.until("silence", lambda: not self.processes())
         self.environ[BOOT_VARIABLE] = boot
         await self.up()
