@@ -92,7 +92,8 @@ class Product:
         await stop_runtime(self.roots)
         self.database.close()
         for process in self.processes():
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # a command dies with its runner
+                process.kill()
 
     @asynccontextmanager
     async def model(self, *replies: Reply) -> AsyncGenerator[ScriptedProvider]:
