@@ -54,14 +54,14 @@ def build_workers(
     for_all = Worker(
         client,
         task_queue=shared,
-        workflows=[ConversationWorkflow],
+        workflows=WORKFLOWS,
         activities=[ports.transcript.close_turn],
         **patience,
     )
     bound = Worker(
         client,
         task_queue=queues.of_host(host),
-        workflows=[TurnWorkflow, JobWorkflow],
+        workflows=WORKFLOWS,
         activities=[
             ports.provider.request_model,
             ports.tools.run_tool,

@@ -161,7 +161,7 @@ async def _health(client: Client) -> bool:
 
 
 async def _enter(client: Client, name: str) -> list[str]:
-    handle = client.get_workflow_handle_for(Turnstile.run, "turnstile")
+    handle = client.get_workflow_handle("turnstile")
     return await handle.execute_update(Turnstile.enter, name, id=name)
 
 
