@@ -10,7 +10,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 from workflows.contracts.conversation import ConversationSignal
-from workflows.contracts.job import JobOutcome, JobStart
+from workflows.contracts.job import JobOutcome, JobStart, JobState
 from workflows.policy import identity, timeouts
 from workflows.policy.loss import lost
 from workflows.ports.tools import ToolPort
@@ -43,13 +43,16 @@ class JobWorkflow:
                     start,
                     start_to_close_timeout=timeouts.JOB,
                     heartbeat_timeout=timeouts.HEARTBEAT,
-                    retry_policy=RetryPolicy(maximum_attempts=1),
+                    retry_policy=RetryPolicy(maximum_interval=timeouts.HEARTBEAT),
                     cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
                     summary=f"watch {start.job}",
                 )
             except ActivityError as error:
                 if lost(error) is None:
-                    raise
+                    # Nobody can watch it any more; whoever waits for it has to hear that.
+                    return JobOutcome(
+                        conversation=start.conversation, job=start.job, state=JobState.UNKNOWN
+                    )
 
 
 def _refuse_strangers(start: JobStart) -> None:

@@ -7,6 +7,7 @@ PostgreSQL is the same code by another URL.
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from activities.errors import StoreUnavailable
 from activities.store.migration import migrate
@@ -54,7 +55,12 @@ class Database:
         """
         if _is_sqlite(url):
             _create_private(Path(url.removeprefix("sqlite:///")))
-        database = cls(url)
+        try:
+            database = cls(url)
+        except (ArgumentError, ModuleNotFoundError) as error:
+            raise StoreUnavailable(
+                f"The store's address {_without_password(url)} cannot be used: {error}"
+            ) from error
         try:
             migrate(database._durable, lock=_lock_path(url))
         except DBAPIError as error:
@@ -114,6 +120,10 @@ class Database:
 
 def _is_sqlite(url: str) -> bool:
     return url.startswith("sqlite:")
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", url)
 
 
 def _lock_path(url: str) -> Path | None:

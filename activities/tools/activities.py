@@ -2,7 +2,7 @@
 
 from temporalio import activity
 
-from activities.errors import AutolithError
+from activities.errors import AutolithError, StoreUnavailable
 from activities.failures import as_failure
 from activities.tools.jobs import JobWatcher
 from activities.tools.runner import CallRunner
@@ -28,5 +28,8 @@ class Tools(ToolPort):
         """Watch one detached execution until it ends, and store its outcome."""
         try:
             return await self._watcher.watch(start)
+        except StoreUnavailable:
+            # A full disk or a lock passes; the command is found again by the next attempt.
+            raise
         except AutolithError as error:
             raise as_failure(error) from error

@@ -106,6 +106,22 @@ def test_an_unwritable_place_is_one_clear_error(tmp_path: Path) -> None:
         Database.open(f"sqlite:///{tmp_path}/file/store.db")
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("nonsense", "nonsense"),
+        ("mysql+nodriver://me:secret@host/db", "mysql+nodriver://me:***@host/db"),
+    ],
+)
+def test_an_address_that_is_none_is_one_clear_error(url: str, shown: str) -> None:
+    """It names the address without its password."""
+    with pytest.raises(StoreUnavailable) as refusal:
+        Database.open(url)
+
+    assert shown in str(refusal.value)
+    assert "secret" not in str(refusal.value)
+
+
 async def test_a_full_database_is_a_store_error(tmp_path: Path) -> None:
     """A write that finds no room fails with one line, and the rows before it stay."""
     store = Database.open(f"sqlite:///{tmp_path}/store.db")

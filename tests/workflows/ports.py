@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from workflows.contracts.job import JobOutcome, JobStart, JobState
 from workflows.contracts.permission import Verdict
@@ -59,6 +60,7 @@ class ScriptedTools(ToolPort):
         self.run = run
         self.orders: list[ToolOrder] = []
         self.jobs: dict[str, asyncio.Event] = {}
+        self.unwatchable: set[str] = set()
 
     @activity.defn
     async def run_tool(self, order: ToolOrder) -> CallReport:
@@ -71,6 +73,8 @@ class ScriptedTools(ToolPort):
     @activity.defn
     async def watch_job(self, start: JobStart) -> JobOutcome:
         """Wait until the test lets the job end."""
+        if start.job in self.unwatchable:
+            raise ApplicationError("no such execution", non_retryable=True)
         state = JobState.COMPLETED
         try:
             await self.jobs.setdefault(start.job, asyncio.Event()).wait()

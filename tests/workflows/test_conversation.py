@@ -339,6 +339,29 @@ async def test_a_job_is_cancelled_by_name(dev_server: WorkflowEnvironment) -> No
     assert ended.jobs[0].state is JobState.CANCELLED
 
 
+async def test_a_job_that_nobody_can_watch_is_told_as_unknown(
+    dev_server: WorkflowEnvironment,
+) -> None:
+    """A watch that fails for good ends the job; the model hears of it like of any other."""
+
+    async def run(order: ToolOrder) -> CallReport:
+        job = JobHandoff(job="j-1", execution=order.key.execution)
+        return CallReport(key=order.key, status=CallStatus.OK, job=job)
+
+    conversation = Conversation(dev_server, ScriptedProvider(answers(call())), ScriptedTools(run))
+    conversation.tools.unwatchable.add("j-1")
+
+    async with conversation.worker():
+        await conversation.start()
+        await conversation.submit("m-1")
+        ended = await conversation.until(
+            lambda status: bool(status.jobs) and status.jobs[0].state is not JobState.RUNNING
+        )
+        await conversation.until_idle(1)
+
+    assert ended.jobs[0].state is JobState.UNKNOWN
+
+
 async def test_two_hundred_turns_across_continue_as_new_lose_no_update(
     dev_server: WorkflowEnvironment,
 ) -> None:
