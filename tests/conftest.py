@@ -1,5 +1,7 @@
 """Fixtures shared by every suite."""
 
+import os
+import sys
 import sysconfig
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from worker.sealing.keys import KeyRing
 from workflows.policy import search
 
 TEST_KEY = bytes(range(32))
+STATUS = pytest.StashKey[int]()
 SUGGEST_CONTINUE_AS_NEW_AFTER = 200
 TUNED = (
     "history.transferProcessorMaxPollRPS=2000",
@@ -24,6 +27,20 @@ TUNED = (
     "system.enableCancelActivityWorkerCommand=true",
     f"limit.historyCount.suggestContinueAsNew={SUGGEST_CONTINUE_AS_NEW_AFTER}",
 )
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Remember how the session ended."""
+    session.config.stash[STATUS] = exitstatus
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave without the interpreter's finalisation, in which the SDK may abort (facts 6)."""
+    if "temporalio.bridge" in sys.modules and STATUS in config.stash:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.stash[STATUS])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
