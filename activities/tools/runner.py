@@ -90,7 +90,7 @@ class CallRunner:
         if report is not None:
             return report
         record = calls.find(tx, order.key)
-        if order.answer is not None:
+        if order.answer is not None and record.intended is None:
             _tell_answer(tx, order.key, order.answer)
         if order.answer is Answer.DENY:
             text = DENIED.format(tool=record.tool)
@@ -128,7 +128,7 @@ class CallRunner:
             result = await self._outcome(tool, work.record, context)
         except asyncio.CancelledError:
             if not let_go.is_set():
-                await self._conclude(order.key, work.record, _cancelled(tool), started)
+                await self._conclude(order.key, work.record, _cancelled(tool, order.key), started)
             raise
         finally:
             lines.close()
@@ -166,8 +166,11 @@ def _workspace(connection: Connection, key: CallKey) -> Path:
     return Path(conversations.get(connection, key.conversation).workspace)
 
 
-def _cancelled(tool: AnyTool) -> ToolResult:
+def _cancelled(tool: AnyTool, key: CallKey) -> ToolResult:
+    """Say what is known of a call that was ended in the middle."""
     text = f"{tool.name} was cancelled while it ran. What it had done until then is done."
+    if tool.effect is EffectClass.ADOPTABLE:
+        text += f" Its processes were ended; its output is kept as shell-log:{key.execution}."
     return ToolResult(text, status=CallStatus.CANCELLED)
 
 
