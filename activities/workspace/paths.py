@@ -158,9 +158,16 @@ def _open(place: Place, part: str, parent: int | None) -> int:
     try:
         return os.open(part, _DIRECTORY, dir_fd=parent)
     except NotADirectoryError as error:
-        # Linux says so of a link, too.
-        if stat.S_ISLNK(os.stat(part, dir_fd=parent, follow_symlinks=False).st_mode):
+        # Linux says so of a link, too; and what it was may be gone by the time one looks.
+        if _is_link_or_gone(part, parent):
             raise AccessDenied(f"{place} passes a link that was not there before") from error
         raise OperationUnsupported(f"{place}: {readable(part)} is not a directory") from error
     except OSError as error:
         raise refusal(place, error) from error
+
+
+def _is_link_or_gone(part: str, parent: int | None) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(part, dir_fd=parent, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return True

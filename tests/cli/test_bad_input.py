@@ -1,6 +1,7 @@
 """Bad input is one clear line on standard error, and a status (issue: Bad input)."""
 
 import socket
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -206,11 +207,14 @@ def test_no_colour_reaches_a_file(account: Account) -> None:
 def test_an_unexpected_failure_is_a_line_and_debug_shows_where(account: Account) -> None:
     """Status 70, as for a fatal failure; the traceback only on request."""
     account.run("ls")
-    breaking = {"AUTOLITH_STORE": "nonsense://"}
-    line = one_line(account.run("ls", environ=breaking), status=70)
+    (store,) = account.directory.rglob("store.db")
+    with sqlite3.connect(store) as connection:
+        row = ("odd", "when?", "when?", "/", "h", "", 0)
+        connection.execute("insert into conversations values (?, ?, ?, ?, ?, ?, ?)", row)
+    line = one_line(account.run("ls"), status=70)
     assert "unexpected failure" in line
     assert "run with --debug to see where" in line
-    shown = account.run("--debug", "ls", environ=breaking)
+    shown = account.run("--debug", "ls")
     assert "Traceback (most recent call last)" in shown.stderr
     assert shown.returncode == 70
 

@@ -118,7 +118,9 @@ class Product:
         process = self.process(service)
         handle = os.pidfd_open(process.pid)
         os.kill(process.pid, signal.SIGKILL)
-        gone, _, _ = select.select([handle], [], [], PATIENCE)
+        waiting = select.poll()
+        waiting.register(handle, select.POLLIN)
+        gone = waiting.poll(PATIENCE * 1000)
         os.close(handle)
         assert gone, f"the {service} survives SIGKILL"
         return process

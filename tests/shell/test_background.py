@@ -171,4 +171,6 @@ async def test_a_command_gets_the_signals_of_a_fresh_process(site: Site) -> None
     )
 
     assert result.text.splitlines()[:2] == ["exit 0", "y"]
-    assert [line.split()[1] for line in result.text.splitlines()[2:]] == ["0" * 16, "0" * 16]
+    masks = [int(line.split()[1], 16) for line in result.text.splitlines()[2:]]
+    # The C library keeps signals 32 and 33 for itself: no program can change those.
+    assert [mask & ~(0b11 << 31) for mask in masks] == [0, 0]
