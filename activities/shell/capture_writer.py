@@ -47,7 +47,8 @@ class CaptureWriter:
     def close(self) -> None:
         """Stop listening."""
         if self.is_open:
-            os.close(self.source)
+            for descriptor in (self.source, self._file, self._count):
+                os.close(descriptor)
             self.is_open = False
 
     def report(self) -> dict[str, object]:
