@@ -9,7 +9,7 @@ requests; its parent never notices.
 import asyncio
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
 from workflows.closing import close_turn
 from workflows.contracts.failure import FailureKind
@@ -45,7 +45,7 @@ class TurnWorkflow:
             finished = await turn
         except TurnFailed as error:
             return await self._close(TurnOutcome.FAILED, error.kind)
-        except BaseException as error:
+        except (asyncio.CancelledError, FailureError) as error:
             if self._loop.stopping and is_cancelled_exception(error):
                 return await self._close(TurnOutcome.CANCELLED)
             raise
