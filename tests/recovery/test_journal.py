@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from activities.errors import UnwritableRootError
-from activities.inflight import mark_output_started, marking
+from activities.inflight import mark_output_started, marking, output_started
 from tests.recovery.conftest import ROOT, until
 from worker.journal import Entry, Journal, take_abandoned
 
@@ -87,6 +87,8 @@ async def test_marking_reaches_threads_and_tasks_of_the_activity(inflight: Path)
 def test_marking_outside_of_a_journal_does_nothing() -> None:
     """Activities run in unit tests as they are."""
     mark_output_started()
+
+    assert not output_started()
 
 
 async def test_an_entry_goes_when_its_activity_has_ended(inflight: Path) -> None:
@@ -176,8 +178,9 @@ def test_a_child_process_does_not_keep_its_dead_worker_alive(inflight: Path) -> 
     try:
         descriptor = os.open(journal.directory / "lock", os.O_RDWR)
         os.close(journal._lock)  # noqa: SLF001 -- what the kernel does at any death
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if the child holds it
         os.close(descriptor)
+        assert child.poll() is None
     finally:
         child.kill()
         child.wait()

@@ -50,7 +50,11 @@ async def test_a_signal_that_is_not_ours_is_not_heard(
     house: House, stranger: Stranger, vault: WorkflowHandle[Vault, Word], what: str
 ) -> None:
     """It is dropped, whatever it carries."""
+    before = await vault.query(Vault.look, Look(command="look"))
+
     await stranger.signal(vault.id, "tell", await payloads(house, stranger, vault.id, what))
+
+    assert await vault.query(Vault.look, Look(command="look")) == before
 
 
 @pytest.mark.parametrize("handler", ["ask", "steer"])
